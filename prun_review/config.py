@@ -1,0 +1,210 @@
+"""Configuration: ``[tool.prun_review]`` and its twins on the command line, checked, with sources.
+
+Pure: the doors read the file and hand the mapping in.  Every option knows where its value came
+from (``default``, ``pyproject.toml``, ``command line``).  An unknown key is an error that names the
+nearest known one.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from prun_review.errors import ConfigError
+from prun_review.model import SEVERITIES, Policy
+
+PLACE = "[tool.prun_review]"
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutorConfig:
+    """One table ``[tool.prun_review.executor.NAME]``."""
+
+    name: str
+    type: str = ""
+    """``codex``, ``claude``, ``command``, ``analyser``; known by name for the built-in ones."""
+    path: str = ""
+    """Absolute path of the program; empty: PATH, then the package that carries it."""
+    model: str = ""
+    effort: str = ""
+    limit: int = 0
+    """Most dispatches at once; 0: no limit of its own."""
+    args: tuple[str, ...] = ()
+    """Further arguments, put before the prompt marker."""
+    env: tuple[str, ...] = ()
+    """Further names of environment variables that its child may see."""
+    vendor: str = ""
+    lineage: str = ""
+    argv: tuple[str, ...] = ()
+    """``command`` and ``analyser``: the argv template."""
+    contracts: tuple[str, ...] = ()
+    reader: str = ""
+    """``analyser``: ``sarif`` or ``pylint-json2``."""
+    select: tuple[str, ...] = ()
+    """``analyser``: rules to switch on, in the tool's own words."""
+    ignore: tuple[str, ...] = ()
+    """``analyser``: rules to switch off, in the tool's own words."""
+    severities: Mapping[str, str] = field(default_factory=dict)
+    """``analyser``: severity by rule id or rule prefix; the longest prefix wins."""
+    obey_suppressions: bool = False
+    """``analyser``: take in-code suppressions (``# noqa``) at their word."""
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The whole configuration of a run."""
+
+    panels: tuple[str, ...] = ("panels",)
+    """Panels folders, relative to the trusted root."""
+    executors: tuple[str, ...] = ("codex", "sonnet")
+    offline_executors: tuple[str, ...] = ("ruff", "pylint", "bandit")
+    jobs: int = 12
+    timeout: float = 900.0
+    """Default seconds of wall time per attempt."""
+    report: tuple[str, ...] = ("markdown", "json")
+    """``FORMAT`` or ``FORMAT:PATH``."""
+    dispatch: str = "auto"
+    """``auto`` or ``off``: with ``off`` nothing is dispatched and the verdict is INCOMPLETE."""
+    reviewed: str = "."
+    """The repository whose tree is reviewed, relative to the trusted root."""
+    include_untracked: bool = False
+    exclude: tuple[str, ...] = ()
+    """Further patterns that are left out of the reviewed tree."""
+    exit_codes: str = "plain"
+    """``plain`` (0, 1) or ``extended`` (10 for INCOMPLETE)."""
+    gate: Policy = field(default_factory=Policy)
+    folders: Mapping[str, Policy] = field(default_factory=dict)
+    """Policies of single panels folders (``panels/design``), over ``gate``."""
+    executor_tables: Mapping[str, ExecutorConfig] = field(default_factory=dict)
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """Option name -> where its value came from."""
+
+    def executor(self, name: str) -> ExecutorConfig:
+        """The table of an executor; an empty one where there is none."""
+        return self.executor_tables.get(name) or ExecutorConfig(name=name)
+
+    def policy(self, folder: str) -> Policy:
+        """The policy of a panels folder: that of the nearest configured folder at or above it."""
+        parts = folder.split("/")
+        for n in range(len(parts), 0, -1):
+            found = self.folders.get("/".join(parts[:n]))
+            if found:
+                return found
+        return self.gate
+
+
+_KEYS = {f.name for f in fields(Config)} - {"executor_tables", "sources"} | {"executor"}
+_CHOICES = {
+    "dispatch": ("auto", "off"),
+    "exit_codes": ("plain", "extended"),
+    "mode": ("enforce", "report"),
+    "rule": ("consensus", "single"),
+    "block": SEVERITIES,
+    "reader": ("sarif", "pylint-json2"),
+    "type": ("codex", "claude", "command", "analyser"),
+}
+
+
+def load(table: Mapping[str, Any], options: Mapping[str, Any] | None = None) -> Config:
+    """The configuration of ``[tool.prun_review]`` with command-line ``options`` over it.
+
+    ``options`` holds only what was given; ``ConfigError`` names key, place and remedy.
+    """
+    config = Config()
+    sources = {name: "default" for name in _KEYS}
+    for where, given in (("pyproject.toml", table), ("command line", options or {})):
+        place = PLACE if where == "pyproject.toml" else where
+        for key, value in given.items():
+            name = key.replace("-", "_")
+            _known(name, _KEYS, place)
+            config = _set(config, name, value, place)
+            sources[name] = where
+    return replace(config, sources=sources)
+
+
+def _set(config: Config, name: str, value: Any, place: str) -> Config:
+    if name == "gate":
+        return replace(config, gate=_table(Policy(), value, f"{place[:-1]}.gate]"))
+    if name == "folders":
+        return replace(config, folders=_folders(config, value, place))
+    if name == "executor":
+        return replace(config, executor_tables=_executors(value, place))
+    checked = _check(name, getattr(config, name), value, place)
+    if name == "jobs" and checked < 1:
+        raise ConfigError(f"jobs must be at least 1, got {checked}", place=place, remedy="jobs = 12")
+    if name == "timeout" and checked <= 0:
+        raise ConfigError(f"timeout must be above 0 s, got {checked}", place=place, remedy="timeout = 900")
+    if name in ("panels", "executors", "offline_executors") and not checked:
+        raise ConfigError(f"{name} is empty", place=place, remedy=f"leave {name} out for its default")
+    return replace(config, **{name: checked})
+
+
+def _folders(config: Config, value: Any, place: str) -> dict[str, Policy]:
+    if not isinstance(value, Mapping):
+        raise ConfigError("folders must be a table of tables", place=place, remedy=_FOLDERS_EXAMPLE)
+    return {
+        str(name).strip("/"): _table(config.gate, table, f'{place[:-1]}.folders."{name}"]')
+        for name, table in value.items()
+    }
+
+
+_FOLDERS_EXAMPLE = '[tool.prun_review.folders."panels/design"] with mode = "report"'
+
+
+def _executors(value: Any, place: str) -> dict[str, ExecutorConfig]:
+    if not isinstance(value, Mapping):
+        raise ConfigError(
+            "executor must be a table of tables", place=place, remedy="[tool.prun_review.executor.codex]"
+        )
+    return {
+        str(name): _table(ExecutorConfig(name=str(name)), table, f"{place[:-1]}.executor.{name}]")
+        for name, table in value.items()
+    }
+
+
+def _table(base: Any, value: Any, place: str) -> Any:
+    if not isinstance(value, Mapping):
+        raise ConfigError(f"expected a table, got {type(value).__name__}", place=place)
+    known = {f.name for f in fields(base)} - {"name"}
+    changes = {}
+    for key, item in value.items():
+        name = str(key).replace("-", "_")
+        _known(name, known, place)
+        changes[name] = _check(name, getattr(base, name), item, place)
+    return replace(base, **changes)
+
+
+def _known(name: str, known: set[str], place: str) -> None:
+    if name not in known:
+        near = difflib.get_close_matches(name, sorted(known), 1)
+        hint = f"did you mean {near[0]!r}?" if near else "known keys: " + ", ".join(sorted(known))
+        raise ConfigError(f"unknown key {name!r}", place=place, remedy=hint)
+
+
+def _check(name: str, like: Any, value: Any, place: str) -> Any:
+    """``value`` as the type that ``like`` has."""
+    if name in _CHOICES and value not in _CHOICES[name]:
+        raise ConfigError(f"{name} is {value!r}", place=place, remedy="one of " + ", ".join(_CHOICES[name]))
+    if isinstance(like, bool):
+        ok: Any = isinstance(value, bool)
+    elif isinstance(like, (int, float)):
+        ok = isinstance(value, int if isinstance(like, int) else (int, float)) and not isinstance(value, bool)
+    elif isinstance(like, str):
+        ok = isinstance(value, str)
+    elif isinstance(like, tuple):
+        ok = isinstance(value, (list, tuple)) and all(isinstance(v, str) for v in value)
+    else:
+        ok = isinstance(value, Mapping) and all(isinstance(v, str) for v in value.values())
+    if not ok:
+        kinds = {
+            bool: "true or false",
+            int: "a whole number",
+            float: "a number",
+            str: "a string",
+            tuple: "a list of strings",
+        }
+        want = kinds.get(type(like), "a table of strings")
+        raise ConfigError(f"{name} must be {want}, got {value!r}", place=place)
+    return tuple(value) if isinstance(like, tuple) else type(like)(value)

@@ -1,0 +1,422 @@
+"""The records that flow through a review: frozen, JSON-able, without behaviour beyond look-ups.
+
+Change makes a new record (``dataclasses.replace``).  Absence is a value with a reason, so a failed
+unit is a :class:`Result` with a status and a reason code, never ``None``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+SEVERITIES = ("info", "low", "medium", "high", "critical")
+"""From the least to the most severe."""
+
+CATEGORIES = (
+    "security",
+    "correctness",
+    "concurrency",
+    "resource",
+    "error-handling",
+    "performance",
+    "api",
+    "maintainability",
+    "style",
+    "other",
+)
+
+GROUNDINGS = ("unchecked", "exact", "moved", "unlocated", "ungrounded")
+"""How a finding stands to the reviewed tree; see :mod:`prun_review.grounding`."""
+
+
+def severity_rank(severity: str) -> int:
+    """0 for ``info`` up to 4 for ``critical``; ``ValueError`` for any other word."""
+    return SEVERITIES.index(severity)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One reported defect."""
+
+    title: str
+    """One line that names the defect."""
+    detail: str = ""
+    """Why it is a defect, in prose."""
+    file: str | None = None
+    """Path relative to the root of the reviewed tree, with forward slashes."""
+    line: int | None = None
+    """First line, counted from 1."""
+    end_line: int | None = None
+    """Last line, inclusive; at least ``line``."""
+    severity: str = "medium"
+    """One of :data:`SEVERITIES`."""
+    category: str = "other"
+    """One of :data:`CATEGORIES`."""
+    confidence: float | None = None
+    """The reviewer's own probability that it is real, 0 to 1."""
+    quote: str | None = None
+    """The offending source text, verbatim; grounding searches it in ``file``."""
+    suggestion: str | None = None
+    """How to mend it."""
+    rule: str | None = None
+    """Rule id of an analyser (``F821``, ``B307``)."""
+    lineage: str | None = None
+    """Lineage of the rule where it is not the executor's own (ruff's ``S608`` is bandit's)."""
+    id: str = ""
+    """``<unit slug>#<n>`` once judged; empty before."""
+    grounding: str = "unchecked"
+    """One of :data:`GROUNDINGS`."""
+    note: str = ""
+    """What grounding or salvage did to it, for people."""
+
+    @property
+    def grounded(self) -> bool:
+        """False only where the tree was looked at and does not hold what the finding says."""
+        return self.grounding != "ungrounded"
+
+
+class Findings(tuple[Finding, ...]):
+    """The findings of one result, in the order reported."""
+
+    __slots__ = ()
+
+    def at_least(self, severity: str) -> Findings:
+        """Those of this severity or worse; ``ValueError`` for an unknown word."""
+        least = severity_rank(severity)
+        return Findings(f for f in self if severity_rank(f.severity) >= least)
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One cell of a choice's score table."""
+
+    option: str
+    criterion: str
+    score: int
+    """1 (worst) to 5 (best)."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The answer to a design question."""
+
+    option: str
+    """The option chosen: the first of ``ranking``."""
+    ranking: tuple[str, ...]
+    """All options, best first."""
+    scores: tuple[Score, ...]
+    confidence: float | None = None
+    would_change_mind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The prun return contract's header lines."""
+
+    conclusion: str
+    files: str
+    open_items: str
+    verification: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What an executor answered, as far as the contract could take it."""
+
+    header: Header
+    verdict: str | None = None
+    """``approve``, ``comment`` or ``request-changes`` for findings; None for other kinds."""
+    examined: tuple[str, ...] = ()
+    """The files the executor says it read."""
+    findings: Findings = field(default_factory=Findings)
+    choice: Choice | None = None
+    body: str = ""
+    """The prose of a ``prose`` answer, or what stood beside the payload."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contract:
+    """The form a valid answer has."""
+
+    kind: str = "findings"
+    """``findings``, ``choice`` or ``prose``; more through the hook ``prun_contracts``."""
+    options: tuple[str, ...] = ()
+    """For ``choice``: the options, two or more."""
+    criteria: tuple[str, ...] = ()
+    """For ``choice``: what each option is scored on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One way in which an answer breaks its contract, or one thing salvage gave up."""
+
+    code: str
+    """A stable word: ``not-json``, ``duplicate-key``, ``schema``, ``approve-beside-critical``..."""
+    where: str
+    """JSON pointer or header name; empty for the whole answer."""
+    text: str
+
+    def __str__(self) -> str:
+        return f"[{self.code}] {self.where}: {self.text}" if self.where else f"[{self.code}] {self.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """What a probe asks, with everything filled in: plain data, ready to dispatch."""
+
+    prompt: str
+    contract: Contract = field(default_factory=Contract)
+    reads: tuple[str, ...] = ()
+    """Patterns relative to the root of the reviewed tree; empty means the whole tree."""
+    access: str = "read"
+    """``read``, ``run`` or ``full``."""
+    timeout: float = 900.0
+    """Seconds of wall time for one attempt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Case x executor (x repeat): one piece of work, one pytest item."""
+
+    id: str
+    """The pytest node id."""
+    slug: str
+    """``[A-Za-z0-9_-]+``, unique in the run: directory name and prun unit id."""
+    case: str
+    """Node id without the executor (and repeat): what panels are compared on."""
+    folder: str
+    """The panels folder that the gate judges, relative to the trusted root."""
+    executor: str
+    brief: Brief
+    place: str = ""
+    """``file:line`` of the probe."""
+    repeat: int = 1
+    files: tuple[str, ...] = ()
+    """What ``brief.reads`` names in the reviewed tree, sorted."""
+    fingerprint: str = ""
+    """sha256 over question, executor, model, effort and the content it is about."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotAsked:
+    """A case, or a case x executor, that was not put to anybody, and why."""
+
+    id: str
+    case: str
+    folder: str
+    executor: str
+    reason: str
+    """``skipped``, ``contract`` (the executor cannot answer this kind) or ``brief`` (broken)."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All that a run will dispatch, in plan order; written before the first dispatch."""
+
+    units: tuple[Unit, ...]
+    not_asked: tuple[NotAsked, ...] = ()
+    partial: str = ""
+    """Why the plan is less than what was collected (``1 of 3 units, -k``), or empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What the executor says it used; None where it does not say."""
+
+    input_tokens: int | None = None
+    cached_tokens: int | None = None
+    output_tokens: int | None = None
+    cost_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """How a process ended, as its shim saw it."""
+
+    code: int | None
+    """Exit status; negative for a signal, as in :mod:`subprocess`; None if it never started."""
+    ended_by: str = ""
+    """Empty: by itself.  ``timeout``, ``cancelled``, ``lost`` (its shim died), ``spawn``."""
+    seconds: float = 0.0
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What an executor's output says, before the contract is looked at."""
+
+    status: str
+    """``answered`` or ``failed``."""
+    reason: str = "ok"
+    """Reason code of a failure (``rate-limited``, ``not-logged-in``, ``no-answer``...)."""
+    message: str = ""
+    payload: Any = None
+    """Native structured output (parsed JSON), or None."""
+    text: str = ""
+    """Final message where there is no native payload."""
+    usage: Usage = field(default_factory=Usage)
+    suppressed: tuple[Finding, ...] = ()
+    """What in-code comments told an analyser to hide: listed, never obeyed silently."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The judged outcome of a unit.  ``status`` says whether there is an answer to rely on."""
+
+    unit: str
+    slug: str
+    case: str
+    folder: str
+    executor: str
+    status: str
+    """``valid``; ``broken`` (answered, contract violated); ``failed`` (no answer); ``not-run``."""
+    reason: str = "ok"
+    """Stable code: ``ok``, ``contract``, ``timeout``, ``cancelled``, ``no-answer``..."""
+    message: str = ""
+    repeat: int = 1
+    answer: Answer | None = None
+    violations: tuple[Violation, ...] = ()
+    salvage: tuple[Violation, ...] = ()
+    """What was mended or given up to keep the rest; ``lost-finding`` entries forbid PASS."""
+    usage: Usage = field(default_factory=Usage)
+    attempts: int = 0
+    seconds: float = 0.0
+    suppressed: tuple[Finding, ...] = ()
+    fingerprint: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """True when the contract is kept."""
+        return self.status == "valid"
+
+    @property
+    def findings(self) -> Findings:
+        """The findings, empty where there is no answer: look at :attr:`ok` first."""
+        return self.answer.findings if self.answer else Findings()
+
+    @property
+    def choice(self) -> Choice | None:
+        """The choice made, for a ``choice`` contract."""
+        return self.answer.choice if self.answer else None
+
+    @property
+    def text(self) -> str:
+        """The prose of the answer."""
+        return self.answer.body if self.answer else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two findings of two panels, or one alone.  ``left`` and ``right`` are indices."""
+
+    left: int | None
+    right: int | None
+    outcome: str
+    """``match``, ``uncertain`` or ``alone``."""
+    score: float
+    """Text similarity, 0 to 1."""
+    reason: str
+    """One line that a person understands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why the gate decided as it did."""
+
+    code: str
+    text: str
+    outcome: str = "INCOMPLETE"
+    """What this reason alone leads to: ``FAIL``, ``INCOMPLETE`` or ``PASS`` (a remark)."""
+    folder: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """PASS, FAIL or INCOMPLETE, with coded reasons."""
+
+    outcome: str
+    reasons: tuple[Reason, ...] = ()
+    folders: Mapping[str, str] = field(default_factory=dict)
+    """Panels folder -> PASS, FAIL, INCOMPLETE or NOT ASKED (report-mode folders: ``report: X``)."""
+    counts: Mapping[str, int] = field(default_factory=dict)
+    line: str = ""
+    """The verdict as one line, remarks included: ``PASS (2 critical held by one vendor only)``."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutorInfo:
+    """What a run records of an executor it used."""
+
+    name: str
+    vendor: str
+    lineage: str
+    paid: bool
+    identity: str = ""
+    contracts: tuple[str, ...] = ()
+    where: str = ""
+    """``configured``, ``PATH`` or a package name; why it is missing where it is."""
+    version: str = ""
+    sha256: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """Which tree was reviewed."""
+
+    commit: str = ""
+    """SHA of HEAD, or empty."""
+    tree: str = ""
+    """SHA of the reviewed tree object."""
+    dirty: bool = False
+    """The tree holds uncommitted changes of tracked files."""
+    files: int = 0
+    excluded: tuple[str, ...] = ()
+    """Patterns and kinds that were left out."""
+    notes: tuple[str, ...] = ()
+    """What was not taken and why: links that leave the tree, submodules, untracked files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What the gate asks of a panels folder."""
+
+    mode: str = "enforce"
+    """``enforce`` or ``report`` (shown, never decides)."""
+    rule: str = "consensus"
+    """``consensus``: two independent executors per case; ``single``: one answer is enough."""
+    block: str = "high"
+    """Findings of this severity or worse can fail the gate."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """All that the verdict and the reports need beside the plan and the results."""
+
+    run_id: str
+    started: float
+    """Seconds since the epoch."""
+    finished: float | None = None
+    version: str = ""
+    """Of prun_review."""
+    executors: tuple[ExecutorInfo, ...] = ()
+    gate: Policy = field(default_factory=Policy)
+    folders: Mapping[str, Policy] = field(default_factory=dict)
+    """Policy by panels folder, resolved for every folder of the plan."""
+    config: Mapping[str, str] = field(default_factory=dict)
+    """Option -> value as text."""
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """Option -> where its value came from."""
+    revision: Revision = field(default_factory=Revision)
+    integrity: tuple[Reason, ...] = ()
+    """What happened to the snapshot and the repository during the run."""
+    stopped: str = ""
+    """Why the run ended early (``-x``, ``interrupted``), or empty."""
+    items_failed: int = 0
+    """Probes whose own assertions failed."""
+    unreported: tuple[str, ...] = ()
+    """Planned units that no pytest report spoke of."""
+    replay_of: str = ""
+    """Run id whose stored answers were judged again."""

@@ -1,0 +1,248 @@
+"""The small Protocols that the engine talks through, and the records that cross them.
+
+One implementation per file stands in ``process/``, ``executors/``, ``renderers/``, ``rundir.py`` and
+``workspace.py``.  Nothing here does anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from prun_review.model import Answer, Contract, Exit, Plan, Reading, Result, Unit, Violation
+
+# --- executors: build a command, read its output; they start nothing -------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A program that was found."""
+
+    argv: tuple[str, ...]
+    """What to put first: usually one absolute path."""
+    where: str
+    """``configured``, ``PATH`` or the package it came from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Something that is not there, why, and what to do about it."""
+
+    why: str
+    remedy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One attempt at one unit, as an executor sees it."""
+
+    unit: Unit
+    prompt: str
+    """The whole prompt; goes to standard input, never into argv."""
+    schema: Mapping[str, Any] | None
+    """JSON Schema of the payload, or None for prose."""
+    tree: Path
+    """The snapshot of the reviewed tree, absolute, read-only."""
+    out: Path
+    """The attempt's own directory, absolute."""
+    state: Path
+    """A directory kept for this executor during the run (clean configuration homes)."""
+    located: Located
+    env: Mapping[str, str]
+    """The surroundings' environment; an executor takes from it by name only what it needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What to start for a request."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    """The complete environment of the child."""
+    cwd: Path
+    stdin: bytes = b""
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    """Files to write below ``Request.out`` first, by relative name."""
+    outputs: tuple[str, ...] = ()
+    """Files below ``Request.out`` to read afterwards, by relative name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What an attempt left behind, raw and capped."""
+
+    exit: Exit
+    stdout: bytes
+    stderr: bytes
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    cut: str = ""
+    """Says which bytes were kept where a stream was longer than the cap; else empty."""
+
+
+class Executor(Protocol):
+    """What answers: a vendor's CLI, an analyser, any command."""
+
+    name: str
+    vendor: str
+    """Who makes it."""
+    lineage: str
+    """Model family, or for an analyser the origin of its rules."""
+    contracts: frozenset[str]
+    """The contract kinds that it can answer."""
+    paid: bool
+    """True when a dispatch spends somebody's quota."""
+    native: bool
+    """True when it takes the schema itself and gives structured output."""
+    limit: int | None
+    """Most dispatches at once, or None."""
+    identity: str
+    """Model and effort, or rule selection: part of the fingerprint."""
+
+    def locate(self, env: Mapping[str, str], forbidden: Sequence[Path]) -> Located | Missing:
+        """Find the program; never below a ``forbidden`` directory or by a relative PATH entry."""
+
+    def version_argv(self, located: Located) -> tuple[str, ...]:
+        """The command that prints its version."""
+
+    def login_argv(self, located: Located) -> tuple[str, ...] | None:
+        """The CLI's own status command (exit 0 = logged in), or None where there is none."""
+
+    def child_env(self, env: Mapping[str, str]) -> dict[str, str]:
+        """What of the surroundings' environment its child gets."""
+
+    def command(self, request: Request) -> Command:
+        """What to start; may raise ``BriefError`` for what it cannot do."""
+
+    def read(self, output: Output, request: Request) -> Reading:
+        """Classify the output and find the answer in it; never raises on hostile output."""
+
+
+# --- processes ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A process to start, its streams on files."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    cwd: Path
+    stdin: Path
+    stdout: Path
+    stderr: Path
+    timeout: float
+    """Seconds of wall time, by a monotonic clock."""
+    tag: str = ""
+    """Put into the child's environment as ``PRUN_DISPATCH`` so that its tree can be found."""
+    max_output: int = 1 << 30
+    """Bytes per stream after which the tree is ended and ``Exit.note`` says so."""
+
+
+class Process(Protocol):
+    """One started process tree."""
+
+    pid: int
+
+    def wait(self, timeout: float | None = None) -> Exit | None:
+        """How it ended, once its whole tree is gone; None when ``timeout`` seconds passed first."""
+
+    def stop(self, why: str = "cancelled") -> None:
+        """End the tree; returns at once, :meth:`wait` tells when.  ``why`` becomes ``ended_by``."""
+
+
+class Launcher(Protocol):
+    """Starts process trees and guarantees their end."""
+
+    def start(self, launch: Launch) -> Process:
+        """Start it; ``LaunchError`` when that is impossible."""
+
+    def close(self) -> None:
+        """End whatever still runs, and itself."""
+
+
+# --- the run directory, as the engine needs it ----------------------------------------------
+
+
+class Store(Protocol):
+    """Where a run is kept.  Everything is written atomically; ``result.json`` is written last."""
+
+    path: Path
+
+    def new_attempt(self, unit: Unit) -> Path:
+        """A fresh private directory ``units/<slug>/<n>`` for the next attempt."""
+
+    def record(self, out: Path, prompt: str, command: Command) -> Launch:
+        """Write prompt, argv and input files into the attempt; the launch that belongs to it."""
+
+    def collect(self, out: Path, command: Command, exit: Exit) -> Output:
+        """Read back what the attempt left, capped."""
+
+    def finish(self, result: Result) -> None:
+        """Write the terminal result and its ledger entry; a second call for a unit is refused."""
+
+    def append(self, event: str, **fields: Any) -> None:
+        """One ledger line; ``fields`` are JSON-able."""
+
+    def write_plan(self, plan: Plan) -> None:
+        """Write ``plan.json``."""
+
+
+# --- the reviewed tree ----------------------------------------------------------------------
+
+
+class Reader(Protocol):
+    """Reads files of the reviewed tree object."""
+
+    def __call__(self, path: str) -> tuple[str, ...] | Missing:
+        """The lines of a file (without line ends), or why it cannot be read."""
+
+
+# --- contracts ------------------------------------------------------------------------------
+
+
+class ContractKind(Protocol):
+    """One form of answer; the built-in ones stand in ``contract.py``."""
+
+    kind: str
+
+    def schema(self, contract: Contract) -> dict[str, Any] | None:
+        """JSON Schema (draft 2020-12, strict subset) of the payload; None for prose."""
+
+    def instructions(self, contract: Contract) -> str:
+        """What the prompt says about the form of the answer."""
+
+    def check(self, payload: Any, contract: Contract) -> list[Violation]:
+        """Cross-field rules that a schema cannot say."""
+
+    def answer(self, payload: Any, contract: Contract) -> Answer:
+        """The record of a payload that is valid under the schema."""
+
+
+# --- renderers ------------------------------------------------------------------------------
+
+
+class Renderer(Protocol):
+    """Turns the run document into text."""
+
+    name: str
+    suffix: str
+    """File name ending with the dot, for ``report<suffix>``."""
+
+    def __call__(self, document: Mapping[str, Any]) -> str:
+        """The rendered document; nothing foreign in it is active."""
+
+
+class Clock(Protocol):
+    """Time, so that a test can hold it."""
+
+    def monotonic(self) -> float:
+        """Seconds that never jump."""
+
+    def now(self) -> float:
+        """Seconds since the epoch, UTC."""
+
+
+SameFinding = Callable[[Any, Any], "bool | None"]
+"""The hook ``prun_same_finding`` as a callable: True, False, or None for no opinion."""
