@@ -260,6 +260,12 @@ class Reading:
     usage: Usage = field(default_factory=Usage)
     suppressed: tuple[Finding, ...] = ()
     """What in-code comments told an analyser to hide: listed, never obeyed silently."""
+    findings: Findings | None = None
+    """An analyser's own findings, already records: judged by grounding only, whatever the contract
+    asks of a payload.  None: look at ``payload`` and ``text``.  Where they are given, ``text`` is
+    the conclusion in one line."""
+    examined: tuple[str, ...] = ()
+    """With ``findings``: the files that the analyser went through, relative to the tree's root."""
 
 
 @dataclass(frozen=True, slots=True)
