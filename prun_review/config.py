@@ -65,6 +65,12 @@ class Config:
     """Default seconds of wall time per attempt."""
     report: tuple[str, ...] = ("markdown", "json")
     """``FORMAT`` or ``FORMAT:PATH``."""
+    offline: bool = False
+    """Ask ``offline_executors`` instead of ``executors``."""
+    replay: str = ""
+    """Run whose stored answers are judged again."""
+    heartbeat: float = 60.0
+    """Seconds between progress lines."""
     dispatch: str = "auto"
     """``auto`` or ``off``: with ``off`` nothing is dispatched and the verdict is INCOMPLETE."""
     reviewed: str = "."

@@ -1,0 +1,99 @@
+"""From what was collected to what will be dispatched.
+
+A :class:`Proposal` is one pytest item as data, so that it can cross from an xdist worker to the
+controller in a file.  :func:`make` turns proposals into a :class:`~prun_review.model.Plan`: it looks
+up the files that each brief reads and takes the fingerprint, after which a dispatch needs nothing
+from the probe file any more.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from prun_review.codec import encode
+from prun_review.errors import BriefError
+from prun_review.model import Brief, NotAsked, Plan, Unit
+from prun_review.ports import Executor
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """One collected item: a unit to be, or the reason why it is not asked."""
+
+    id: str
+    case: str
+    folder: str
+    executor: str
+    repeat: int = 1
+    place: str = ""
+    brief: Brief = field(default_factory=lambda: Brief(""))
+    error: str = ""
+    """Why the brief could not be built; the unit then fails alone."""
+    not_asked: str = ""
+    """Reason code where the item is not put to anybody."""
+    text: str = ""
+    """The reason in words."""
+
+
+class Tree(Protocol):
+    """What planning asks of the reviewed tree."""
+
+    def expand(self, patterns: Sequence[str]) -> tuple[str, ...]:
+        """The files that patterns name; ``BriefError`` for a pattern that names none."""
+
+    def content_hash(self, names: Sequence[str]) -> str:
+        """A digest of these files' content; of the whole tree when empty."""
+
+
+def slug_of(unit_id: str) -> str:
+    """A name made of ``[A-Za-z0-9_-]`` for a node id: readable, short, and unique by its hash."""
+    readable = re.sub(r"[^A-Za-z0-9]+", "-", unit_id.rpartition("/")[2].replace(".py", "")).strip("-")
+    return f"{readable[:60]}-{hashlib.sha256(unit_id.encode(errors='surrogatepass')).hexdigest()[:8]}"
+
+
+def fingerprint(unit: Unit, identity: str, version: str, content: str) -> str:
+    """sha256 over everything that an answer depends on: a changed one is never reused."""
+    parts = [encode(unit.brief), unit.executor, identity, version, content, unit.repeat]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def make(
+    proposals: Sequence[Proposal],
+    tree: Tree,
+    executors: Mapping[str, Executor],
+    version: Callable[[str], str],
+) -> tuple[Plan, dict[str, str]]:
+    """The plan, and for units whose brief is broken the reason by unit id.
+
+    Two items of one id (``--count``) are two units of different repeats, never one result for two.
+    """
+    units: list[Unit] = []
+    broken: dict[str, str] = {}
+    not_asked: list[NotAsked] = []
+    for p in proposals:
+        if p.not_asked:
+            not_asked.append(NotAsked(p.id, p.case, p.folder, p.executor, p.not_asked, p.text))
+            continue
+        unit = Unit(p.id, slug_of(p.id), p.case, p.folder, p.executor, p.brief, p.place, p.repeat)
+        if p.error:
+            broken[unit.id] = p.error
+        else:
+            try:
+                unit = replace(unit, files=tree.expand(p.brief.reads))
+            except BriefError as error:
+                broken[unit.id] = str(error)
+        executor = executors.get(p.executor)
+        if executor is None:
+            broken.setdefault(unit.id, f"unknown executor {p.executor!r}")
+        else:
+            content = tree.content_hash(unit.files if p.brief.reads else ())
+            unit = replace(
+                unit, fingerprint=fingerprint(unit, executor.identity, version(p.executor), content)
+            )
+        units.append(unit)
+    return Plan(tuple(units), tuple(not_asked)), broken

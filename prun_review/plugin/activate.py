@@ -1,0 +1,78 @@
+"""Puts an active session together: checks configuration first, then registers the parts."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+
+from prun_review.config import Config
+from prun_review.errors import PrunError
+from prun_review.plugin.collect import Collector
+from prun_review.plugin.items import ItemHooks, ReportCleaner
+from prun_review.plugin.scope import PATTERN, Scope
+
+
+def activate(config: pytest.Config, where: Scope) -> None:
+    """Register what a review session needs; ``pytest.UsageError`` for a bad configuration."""
+    from prun_review.review import Review
+    from prun_review.settings import read_settings
+
+    if getattr(config.option, "stepwise", False):
+        raise pytest.UsageError(
+            "prun_review: --sw would take units for passed that never ran\n  remedy: use --lf, or -x"
+        )
+    try:
+        root, settings = read_settings(where.root, options(config))
+        review = Review(root, settings, dict(os.environ))
+        review.check_names()
+    except PrunError as error:
+        raise pytest.UsageError(f"prun_review: {error}") from None
+    config.addinivalue_line("python_files", PATTERN)
+    collector = Collector(where, settings, review.executors)
+    for part in (collector, ItemHooks(), ReportCleaner()):
+        config.pluginmanager.register(part)
+    if where.worker:
+        from prun_review.plugin.distributed import Worker
+
+        config.pluginmanager.register(Worker(config, collector))
+    else:
+        _register_controller(config, where, collector, review, settings)
+
+
+def _register_controller(
+    config: pytest.Config, where: Scope, collector: Collector, review: Any, settings: Config
+) -> None:
+    from prun_review.plugin.distributed import Controller
+    from prun_review.plugin.local import LocalLoop
+    from prun_review.plugin.progress import Progress
+    from prun_review.plugin.session import ReviewSession
+
+    progress = Progress(settings.heartbeat, config.option.verbose < 0)
+    session = ReviewSession(config, review, progress)
+    config.pluginmanager.register(session, "prun_review-session")
+    distributed = config.getoption("dist", "no") != "no" and not config.option.collectonly
+    loop = Controller(session, where) if distributed else LocalLoop(session, collector)
+    config.pluginmanager.register(loop, "prun_review-loop")
+    config.add_cleanup(progress.stop)
+    config.add_cleanup(review.close)
+
+
+def options(config: pytest.Config) -> dict[str, Any]:
+    """The command line's values, by configuration key; only what was given."""
+    option = config.option
+    given: dict[str, Any] = {
+        "jobs": option.prun_jobs,
+        "report": option.prun_report,
+        "dispatch": option.prun_dispatch,
+        "replay": option.prun_replay,
+        "timeout": option.prun_timeout,
+        "heartbeat": option.prun_heartbeat,
+        "offline": option.prun_offline or None,
+    }
+    if option.prun_executors is not None:
+        given["executors"] = [n.strip() for n in option.prun_executors.split(",") if n.strip()]
+        if given["offline"]:
+            raise pytest.UsageError("prun_review: --prun-executors and --prun-offline exclude each other")
+    return {k: v for k, v in given.items() if v is not None}

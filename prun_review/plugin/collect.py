@@ -1,0 +1,245 @@
+"""Probe files become pytest modules, probes become items, items become proposals.
+
+Everything that a dispatch needs is known here, at collection, as data: see
+:class:`prun_review.planning.Proposal`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from _pytest.skipping import evaluate_skip_marks, evaluate_xfail_marks
+
+from prun_review import probes
+from prun_review.config import Config
+from prun_review.errors import BriefError
+from prun_review.model import Brief, Contract
+from prun_review.planning import Proposal
+from prun_review.plugin import scope
+from prun_review.ports import Executor
+
+PARAM = "prun_executor"
+"""Name of the parameter that carries the executor; its value is an :class:`Asked`."""
+NOT_ASKED_ID = "not-asked"
+
+
+class ProbeWarning(pytest.PytestWarning):
+    """Something in a probe file that will not be run."""
+
+
+class Asked(tuple[str, int]):
+    """Executor name and repeat; the parameter value of one item.  An empty name: nobody is asked."""
+
+    __slots__ = ()
+
+    def __new__(cls, executor: str, repeat: int = 1) -> Asked:
+        return super().__new__(cls, (executor, repeat))
+
+
+class ProbeModule(pytest.Module):
+    """A ``probe_*.py`` file: its ``probe_*`` functions are the items."""
+
+    def funcnamefilter(self, name: str) -> bool:
+        """Only ``probe_*``."""
+        return name.startswith("probe_")
+
+    def classnamefilter(self, name: str) -> bool:
+        """No classes."""
+        return False
+
+    def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
+        """The items; warns of what a reader might take for one."""
+        for name, value in vars(self.obj).items():
+            own = getattr(value, "__module__", None) == self.obj.__name__
+            if own and (isinstance(value, type) or (callable(value) and name.startswith("test_"))):
+                kind = "class" if isinstance(value, type) else "test"
+                self.warn(ProbeWarning(f"{self.nodeid}: {kind} {name} in a probe file is not run"))
+        return super().collect()
+
+
+class Collector:
+    """The collection hooks of an active session."""
+
+    def __init__(self, where: scope.Scope, config: Config, executors: Mapping[str, Executor]) -> None:
+        self.where = where
+        self.config = config
+        self.executors = executors
+        self.left_out: dict[str, list[tuple[str, str, str]]] = {}
+        """Probe function id -> (executor, reason code, text) of those that are not asked."""
+
+    def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
+        """Probe files are collected below panels folders only."""
+        if collection_path.match(scope.PATTERN) and not self._in_panels(collection_path):
+            return True
+        return None
+
+    def pytest_pycollect_makemodule(self, module_path: Path, parent: pytest.Collector) -> ProbeModule | None:
+        """Our module class for probe files."""
+        if module_path.match(scope.PATTERN) and self._in_panels(module_path):
+            module: ProbeModule = ProbeModule.from_parent(parent, path=module_path)
+            return module
+        return None
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """Parametrize a probe over its executors, after every parametrization of its own."""
+        if not is_probe(metafunc.definition):
+            return
+        values, ids = self._ask(metafunc.definition)
+        metafunc.fixturenames.append(PARAM)
+        metafunc.parametrize(PARAM, values, ids=ids)
+
+    def _ask(self, definition: pytest.Item) -> tuple[list[Any], list[str]]:
+        try:
+            contract, named, repeat = probes.shape(_fields(definition))
+        except BriefError:  # reported by the proposal of each item, which builds the brief again
+            contract, named, repeat = Contract(), None, 1
+        chosen = self.config.offline_executors if self.config.offline else self.config.executors
+        asked: list[str] = []
+        left_out = self.left_out.setdefault(definition.nodeid, [])
+        for name in dict.fromkeys(named or chosen):
+            executor = self.executors.get(name)
+            if named and self._restricted() and name not in chosen:
+                left_out.append((name, "restricted", f"{name} is not among {', '.join(chosen)}"))
+            elif executor and contract.kind not in executor.contracts:
+                left_out.append((name, "contract", f"{name} cannot answer a {contract.kind} question"))
+            else:
+                asked.append(name)
+        if not asked:
+            texts = "; ".join(text for _, _, text in left_out)
+            return [pytest.param(Asked(""), marks=pytest.mark.skip(f"not asked: {texts}"))], [NOT_ASKED_ID]
+        pairs = [Asked(name, n) for name in asked for n in range(1, repeat + 1)]
+        return pairs, [name if repeat == 1 else f"{name}~{n}" for name, n in pairs]
+
+    def _restricted(self) -> bool:
+        return self.config.offline or self.config.sources.get("executors") == "command line"
+
+    def _in_panels(self, path: Path) -> bool:
+        real = Path(os.path.realpath(path))
+        return any(real.is_relative_to(p) for p in self.where.panels)
+
+    def proposals(self, items: Sequence[pytest.Item]) -> list[Proposal]:
+        """One proposal an item, and one for each executor that a case is not put to."""
+        made: list[Proposal] = []
+        seen: set[tuple[str, str]] = set()
+        for item in filter(is_probe, items):
+            proposal = self._proposal(item)
+            if proposal.executor:
+                made.append(proposal)
+            for executor, reason, text in self.left_out.get(_function_id(item), []):
+                if (proposal.case, executor) not in seen:
+                    seen.add((proposal.case, executor))
+                    made.append(
+                        Proposal(
+                            f"{proposal.case}::{executor}",
+                            proposal.case,
+                            proposal.folder,
+                            executor,
+                            not_asked=reason,
+                            text=text,
+                        )
+                    )
+        return made
+
+    def _proposal(self, item: pytest.Item) -> Proposal:
+        params = dict(item.callspec.params)  # type: ignore[attr-defined]
+        executor, repeat = params.pop(PARAM)
+        folder = os.path.relpath(os.path.realpath(item.path.parent), self.where.root).replace(os.sep, "/")
+        line = item.location[1]
+        where = f"{item.location[0]}:{line + 1}" if line is not None else item.location[0]
+        not_asked, text = _not_asked(item, executor)
+        brief, error = Brief(""), ""
+        if not not_asked:
+            brief, error = self._brief(item, params)
+        return Proposal(
+            item.nodeid, case_of(item), folder, executor or "", repeat, where, brief, error, not_asked, text
+        )
+
+    def _brief(self, item: pytest.Item, params: Mapping[str, Any]) -> tuple[Brief, str]:
+        function: Callable[..., Any] = item.obj  # type: ignore[attr-defined]
+        try:
+            _check_places(item)
+            brief = probes.resolve(
+                _fields(item),
+                docstring=function.__doc__,
+                params=params,
+                folder=item.path.parent,
+                timeout=self.config.timeout,
+            )
+        except Exception as error:  # a probe's own prompt function may raise anything
+            return Brief(""), f"brief cannot be built: {type(error).__name__}: {error}"
+        return brief, ""
+
+
+def is_probe(item: Any) -> bool:
+    """True for an item (or function definition) of a probe file."""
+    return isinstance(item, pytest.Function) and item.getparent(ProbeModule) is not None
+
+
+def case_of(item: pytest.Item) -> str:
+    """The node id without the executor."""
+    name = item.callspec.id  # type: ignore[attr-defined]
+    own = item.callspec.params[PARAM]  # type: ignore[attr-defined]
+    last = own[0] if name.rpartition("~")[2] != str(own[1]) else f"{own[0]}~{own[1]}"
+    last = last or NOT_ASKED_ID
+    rest = name[: -len(last)].rstrip("-") if name.endswith(last) else name
+    base = item.nodeid[: -len(f"[{name}]")]
+    return f"{base}[{rest}]" if rest else base
+
+
+def _function_id(item: pytest.Item) -> str:
+    return item.nodeid.split("[", 1)[0]
+
+
+def _marks(item: pytest.Item) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """``(where, fields)`` of every brief mark, the closest first.
+
+    ``iter_markers`` alone yields a function's marks before those of ``pytest.param(marks=...)``,
+    although the parameter is closer (tried on pytest 9.2).
+    """
+    callspec = getattr(item, "callspec", None)
+    of_param = [m for m in (callspec.marks if callspec else []) if m.name == probes.MARK]
+    for mark in reversed(of_param):
+        yield "param", _kwargs(mark)
+    for node, mark in item.iter_markers_with_node(probes.MARK):
+        if not any(mark is m for m in of_param):
+            yield ("function" if node is item else type(node).__name__), _kwargs(mark)
+
+
+def _kwargs(mark: pytest.Mark) -> Mapping[str, Any]:
+    if mark.args:
+        raise BriefError(f"brief() takes keywords only, got {mark.args!r}", remedy="brief(prompt=...)")
+    return mark.kwargs
+
+
+def _fields(item: pytest.Item) -> dict[str, Any]:
+    return probes.merge(fields for _, fields in _marks(item))
+
+
+def _check_places(item: pytest.Item) -> None:
+    for where, fields in _marks(item):
+        wrong = sorted(set(fields) & set(probes.SHAPING))
+        if where == "param" and wrong:
+            raise BriefError(
+                f"{wrong[0]} stands in pytest.param(marks=brief(...))",
+                remedy="put executors, contract and repeat on the probe function or in pytestmark",
+            )
+
+
+def _not_asked(item: pytest.Item, executor: str) -> tuple[str, str]:
+    if not executor:  # the placeholder item; ``left_out`` says who is not asked and why
+        return "contract", ""
+    try:
+        skipped = evaluate_skip_marks(item)
+        xfailed = evaluate_xfail_marks(item)
+    except Exception:  # a broken condition fails the item itself, in pytest's own words
+        return "", ""
+    if skipped:
+        return "skipped", skipped.reason
+    if xfailed and not xfailed.run:
+        return "skipped", f"xfail(run=False) {xfailed.reason}".strip()
+    return "", ""

@@ -1,0 +1,109 @@
+"""What happens to a single probe item: its result, its contract, its report.
+
+The same hooks run where items run: in the one process without ``-n``, on the workers with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+from prun_review.model import Result
+from prun_review.plugin.collect import is_probe
+
+RESULT: pytest.StashKey[Result] = pytest.StashKey()
+"""The unit's result, put on the item before it runs."""
+UNDISPATCHED = Result(
+    "", "", "", "", "", "not-run", "not-dispatched", "nothing is dispatched by this command"
+)
+
+
+class ItemHooks:
+    """The contract is asserted around the probe, whether or not the probe asks for ``result``."""
+
+    @pytest.fixture
+    def result(self, request: pytest.FixtureRequest) -> Result:
+        """The judged outcome of this unit: findings, choice, text, status."""
+        found: Result = request.node.stash.get(RESULT, UNDISPATCHED)
+        return found
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Fail with every violation before the probe's own assertions."""
+        if is_probe(item):
+            result = item.stash.get(RESULT, UNDISPATCHED)
+            if not result.ok:
+                pytest.fail(broken_contract(result), pytrace=False)
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """An xfail mark cannot hide a broken contract; the unit's time is the dispatch's."""
+        report = yield
+        result = item.stash.get(RESULT, None)
+        if result is None:
+            return report
+        if call.when == "call":
+            report.duration = max(report.duration, result.seconds)
+            report.user_properties.append(("prun_executor", result.executor))
+            report.user_properties.append(("prun_status", result.status))
+            if not result.ok and hasattr(report, "wasxfail"):
+                del report.wasxfail
+                report.outcome = "failed"
+                report.longrepr = broken_contract(result)
+        return report
+
+
+def broken_contract(result: Result) -> str:
+    """Why a result does not satisfy its contract, every violation on a line of its own."""
+    head = {
+        "broken": f"{result.executor} broke the contract ({len(result.violations)} violations)",
+        "failed": f"{result.executor} gave no answer: {result.reason}",
+        "not-run": f"{result.executor} was not asked to the end: {result.reason}",
+    }.get(result.status, f"{result.executor}: {result.status} {result.reason}")
+    lines = [head, *([result.message] if result.message else [])]
+    lines += [f"  {violation}" for violation in result.violations]
+    lines += [f"  salvaged: {change}" for change in result.salvage]
+    return clean_text("\n".join(lines))
+
+
+def clean(value: Any) -> Any:
+    """``value`` as execnet and XML can carry it: primitives only, no lone surrogate, no control character.
+
+    Without this a report that execnet cannot encode is lost and pytest exits 0 (pytest-xdist 843).
+    """
+    if isinstance(value, str):
+        return clean_text(value)
+    if value is None or type(value) in (bool, int, float):
+        return value
+    if isinstance(value, dict):
+        return {clean_text(str(k)): clean(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        items = [clean(v) for v in value]
+        return tuple(items) if isinstance(value, tuple) else items
+    if isinstance(value, (int, float)):  # an IntEnum, a numpy scalar
+        return clean(float(value) if isinstance(value, float) else int(value))
+    try:
+        return clean_text(str(value))
+    except Exception:  # a __str__ of the user's that raises must not cost the report
+        return f"<{type(value).__name__} that cannot be shown>"
+
+
+def clean_text(text: str) -> str:
+    """Without control characters, lone surrogates, and what a CI runner takes for a command."""
+    from prun_review.renderers.escape import plain
+
+    return plain(text)
+
+
+class ReportCleaner:
+    """Makes every report transportable, whoever built it."""
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_report_to_serializable(self) -> Generator[None, object, object]:
+        """Clean what the other implementations made."""
+        return clean((yield))

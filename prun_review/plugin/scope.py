@@ -1,0 +1,117 @@
+"""Does this command line name a panels folder?  Standard library only: runs in every session.
+
+Only arguments that the person typed count.  ``testpaths`` and ``addopts`` do not: a bare ``pytest``
+must never spend money because of a line in a configuration file.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+TABLE = b"tool.prun_review"
+DEFAULT_PANELS = ("panels",)
+PATTERN = "probe_*.py"
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What the command line says about panels."""
+
+    active: bool
+    root: Path
+    """The trusted root: where ``[tool.prun_review]`` or the panels folder stands."""
+    panels: tuple[Path, ...]
+    """Panels folders, resolved."""
+    hint: str = ""
+    """The line about probes that are not run, where there are some."""
+    worker: bool = False
+
+
+def of(config: pytest.Config) -> Scope:
+    """The scope of this session; ``pytest.UsageError`` for a probe file outside every panels folder."""
+    sent = getattr(config, "workerinput", {}).get("prun_review")
+    if sent:
+        return Scope(True, Path(sent["root"]), tuple(map(Path, sent["panels"])), worker=True)
+    here = config.invocation_params.dir
+    if hasattr(config, "workerinput"):
+        return Scope(False, here, ())
+    named = [_resolve(here, a) for a in typed_paths(config)]
+    roots = {r for r in map(find_root, named or [here]) if r}
+    inside: set[tuple[Path, tuple[Path, ...]]] = set()
+    for path in named:
+        root = find_root(path)
+        panels = panels_of(root) if root else ()
+        if any(path.is_relative_to(p) for p in panels):
+            assert root is not None
+            inside.add((root, panels))
+        elif path.match(PATTERN) and path.is_file():
+            raise pytest.UsageError(
+                f"{path} is a probe file outside every panels folder\n"
+                f"  remedy: move it below panels/, or name its folder in panels of [tool.prun_review]"
+            )
+    if len(inside) > 1:
+        raise pytest.UsageError(
+            "the arguments name panels of several projects: " + ", ".join(sorted(str(r) for r, _ in inside))
+        )
+    if inside:
+        root, panels = inside.pop()
+        return Scope(True, root, panels)
+    return Scope(False, here, (), hint=_hint(config, here, roots))
+
+
+def typed_paths(config: pytest.Config) -> list[str]:
+    """The path arguments of the command line itself, without what ``addopts`` and the like add."""
+    parser = config._parser
+    typed = parser.parse_known_args([str(a) for a in config.invocation_params.args])
+    return [str(a) for a in getattr(typed, "file_or_dir", [])]
+
+
+def find_root(path: Path) -> Path | None:
+    """The nearest folder at or above ``path`` that has a ``[tool.prun_review]`` or a panels folder."""
+    for folder in (path, *path.parents):
+        if _has_table(folder) or any((folder / p).is_dir() for p in DEFAULT_PANELS):
+            return folder
+    return None
+
+
+def panels_of(root: Path) -> tuple[Path, ...]:
+    """The panels folders of a project, resolved."""
+    names: list[str] = list(DEFAULT_PANELS)
+    if _has_table(root):
+        import tomllib
+
+        try:
+            table = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise pytest.UsageError(f"{root / 'pyproject.toml'}: {error}") from None
+        given = table.get("tool", {}).get("prun_review", {}).get("panels", names)
+        # A malformed value is reported with place and remedy when the whole table is read.
+        names = given if isinstance(given, list) and all(isinstance(n, str) for n in given) else names
+    return tuple((root / n).resolve() for n in names)
+
+
+def _has_table(folder: Path) -> bool:
+    try:
+        return TABLE in (folder / "pyproject.toml").read_bytes()
+    except OSError:
+        return False
+
+
+def _resolve(here: Path, argument: str) -> Path:
+    return Path(os.path.realpath(here / argument.split("::", 1)[0]))
+
+
+def _hint(config: pytest.Config, here: Path, roots: set[Path]) -> str:
+    covered = [_resolve(here, a) for a in config.args]
+    for root in roots:
+        for panels in panels_of(root):
+            if any(panels.is_relative_to(path) for path in covered) or not typed_paths(config):
+                count = sum(1 for _ in panels.rglob(PATTERN))
+                if count:
+                    files = "probe file" if count == 1 else "probe files"
+                    return f"{count} {files} not run: pytest {os.path.relpath(panels, here)}/"
+    return ""

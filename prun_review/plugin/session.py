@@ -1,0 +1,183 @@
+"""The review behind a pytest session: started once, concluded once, in the controller only."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import pytest
+
+from prun_review.errors import InternalError, PrunError
+from prun_review.model import Result
+from prun_review.planning import Proposal
+
+if TYPE_CHECKING:
+    from prun_review.plugin.progress import Progress
+    from prun_review.review import Outcome, Review
+
+GATE = "prun_review::gate"
+"""Node id of the report that carries the verdict."""
+EXTENDED_INCOMPLETE = 10
+
+
+class ReviewSession:
+    """Hooks and state of an active session, with or without ``-n``."""
+
+    def __init__(self, config: pytest.Config, review: Review, progress: Progress) -> None:
+        self.config = config
+        self.review = review
+        self.progress = progress
+        self.reported: set[str] = set()
+        """Node ids with a terminal report."""
+        self.failed: set[str] = set()
+        self.outcome: Outcome | None = None
+        self.trouble = ""
+        """Why there is no verdict although units were planned: our own failure."""
+        self.internal_error = False
+        self.deselected = 0
+
+    # --- dispatching ------------------------------------------------------------------------
+
+    @property
+    def unit_ids(self) -> set[str]:
+        """The ids of the planned units; empty before :meth:`start`."""
+        return {unit.id for unit in self.review.plan.units}
+
+    def start(self, proposals: Sequence[Proposal], workers: int = 0) -> None:
+        """Plan and begin to dispatch; ``pytest.UsageError`` for what the user can mend."""
+        try:
+            self.review.start(proposals, workers=workers, partial=self._partial(), say=self.progress.line)
+        except InternalError:
+            raise
+        except PrunError as error:
+            raise pytest.UsageError(f"prun_review: {error}") from None
+        self.progress.start(self.review)
+
+    def next(self) -> Result:
+        """The next finished unit, as soon as there is one."""
+        while True:
+            result = self.review.next(0.2)
+            if result is not None:
+                self.progress.finished(result)
+                return result
+
+    def _partial(self) -> str:
+        option = self.config.option
+        flags = [("-k", option.keyword), ("-m", option.markexpr), ("--deselect", option.deselect)]
+        flags += [("--lf", getattr(option, "lf", False)), ("--ff", False)]
+        used = [name for name, value in flags if value]
+        if self.deselected:
+            return f"{self.deselected} items deselected" + (f", {' '.join(used)}" if used else "")
+        return ""
+
+    # --- listening --------------------------------------------------------------------------
+
+    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
+        """Count what ``-k``, ``-m`` and the like took away."""
+        self.deselected += len(items)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Remember which units pytest spoke of, and which probes failed."""
+        if report.nodeid == GATE:
+            return
+        if report.when in ("call", "???") or report.outcome != "passed":
+            self.reported.add(report.nodeid)
+        if report.outcome == "failed":
+            self.failed.add(report.nodeid)
+
+    def pytest_internalerror(self) -> None:
+        """An internal error, here or on a worker, is never a green run."""
+        self.internal_error = True
+        self.review.stop("internal-error", "pytest reported an internal error")
+
+    def pytest_keyboard_interrupt(self) -> None:
+        """Ctrl-C: end what is in flight now, not when the summary is written."""
+        self.review.stop("interrupted", "interrupted")
+
+    # --- concluding -------------------------------------------------------------------------
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> object:
+        """Conclude before the terminal writes its summary; set the exit status last."""
+        try:
+            self._conclude(session, exitstatus)
+        except Exception as error:  # a verdict that cannot be reached is told, and never green
+            self.trouble = f"{type(error).__name__}: {error}"
+            self._report_gate("INCOMPLETE: " + self.trouble)
+        finally:
+            self.progress.stop()
+        try:
+            return (yield)
+        finally:
+            self._set_status(session)
+
+    def _conclude(self, session: pytest.Session, exitstatus: int) -> None:
+        if not self.review.started:
+            self.review.discard()
+            return
+        stopped = self._stopped(session, exitstatus)
+        self.outcome = self.review.finish(
+            stopped=stopped,
+            reported=None if stopped else self.reported,
+            items_failed=len(self.failed),
+        )
+        verdict = self.outcome.verdict
+        if verdict.outcome != "PASS":
+            lines = [verdict.line, *(f"[{r.code}] {r.text}" for r in verdict.reasons if r.outcome != "PASS")]
+            self._report_gate("\n".join(lines))
+
+    def _stopped(self, session: pytest.Session, exitstatus: int) -> str:
+        if self.review.stopped:
+            return self.review.stopped
+        if session.shouldfail or session.shouldstop:
+            return str(session.shouldfail or session.shouldstop)
+        if exitstatus in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR):
+            return "interrupted"
+        return ""
+
+    def _report_gate(self, text: str) -> None:
+        from prun_review.plugin.items import clean_text
+
+        now = time.time()
+        report = pytest.TestReport(
+            nodeid=GATE,
+            location=(GATE, None, "gate"),
+            keywords={},
+            outcome="failed",
+            longrepr=clean_text(text),
+            when="call",
+            duration=0.0,
+            start=now,
+            stop=now,
+        )
+        manager = self.config.pluginmanager
+        # lastfailed would re-dispatch everything for the gate's sake, the session would count it for
+        # --maxfail, and the terminal would print 133 %: only the others (JUnit) are told.
+        names = ("lfplugin", "nfplugin", "stepwiseplugin", "session", "terminalreporter", "dsession")
+        silent = [p for p in map(manager.get_plugin, names) if p is not None]
+        manager.subset_hook_caller("pytest_runtest_logreport", [*silent, self])(report=report)
+        terminal = manager.get_plugin("terminalreporter")
+        if terminal is not None:
+            terminal.stats.setdefault("failed", []).append(report)
+
+    def _set_status(self, session: pytest.Session) -> None:
+        if self.internal_error and session.exitstatus in (0, 1):
+            session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
+        verdict = "" if self.outcome is None else self.outcome.verdict.outcome
+        if (verdict == "PASS" or not self.review.started) and not self.trouble:
+            return
+        if session.exitstatus in (0, 1):
+            extended = self.review.config.exit_codes == "extended" and verdict == "INCOMPLETE"
+            session.exitstatus = EXTENDED_INCOMPLETE if extended else 1
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """The review, below pytest's own failures."""
+        if self.trouble:
+            terminalreporter.section("prun_review", "=", red=True)
+            terminalreporter.write_line(f"INCOMPLETE: no verdict could be reached: {self.trouble}")
+            terminalreporter.write_line(f"run directory: {self.review.directory}")
+        elif self.outcome is not None:
+            terminalreporter.section("prun_review", "=")
+            for line in self.outcome.text.splitlines():
+                terminalreporter.write_line(line)
