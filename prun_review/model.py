@@ -26,7 +26,7 @@ CATEGORIES = (
     "other",
 )
 
-GROUNDINGS = ("unchecked", "exact", "moved", "unlocated", "ungrounded")
+GROUNDINGS = ("unchecked", "exact", "moved", "line-only", "unlocated", "ungrounded")
 """How a finding stands to the reviewed tree; see :mod:`prun_review.grounding`."""
 
 

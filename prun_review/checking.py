@@ -1,0 +1,166 @@
+"""One answer against its contract: every violation at once, and what can be kept.
+
+An answer with violations is shown, but never relied on.  Nothing here raises, whatever the answer
+holds; a contract kind of an extension that raises breaks the unit that it was asked about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from prun_review import honesty
+from prun_review.mending import mend
+from prun_review.model import Answer, Contract, Header, Violation
+from prun_review.payload import HEADER_NAMES, find_payload, is_fallback, split_header, without
+from prun_review.ports import ContractKind
+from prun_review.strictjson import MENDED, clean_value
+
+_FIRST_WORDS = 400
+"""Characters of a prose body that are searched for "I could not read": later it may be the subject."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What an answer is worth under its contract."""
+
+    answer: Answer | None
+    """As far as it could be taken; to be relied on only without ``violations``."""
+    violations: tuple[Violation, ...]
+    salvage: tuple[Violation, ...]
+    """What was mended or given up, and every ``lost-finding``."""
+
+
+def judge_answer(*, payload: Any, text: str, contract: Contract, kind: ContractKind, slug: str) -> Judged:
+    """Judge native structured output (``payload``) or, where that is None, a Markdown ``text``.
+
+    ``slug`` is the unit that the title line of ``text`` must name; empty: any.
+    """
+    schema = kind.schema(contract)
+    if payload is not None and schema is not None:
+        value, faults = clean_value(payload)
+        return _structured(value, faults, "", contract, kind, schema)
+    text, faults = clean_value(text)
+    if is_fallback(text):
+        why = "a dispatcher wrote it in place of a missing result"
+        return Judged(None, (Violation("fallback", "", why),), ())
+    if payload is not None:
+        faults.append(Violation("unexpected-payload", "", f"a {kind.kind} answer has no JSON payload"))
+    if schema is None:
+        return _prose(text, faults, contract, kind, slug)
+    found = find_payload(text, schema.get("properties", {}))
+    split = split_header(without(text, found.source))
+    faults += [*found.violations, *_titles(split.titles, slug)]
+    value = found.payload
+    if value is None and found.violations:
+        faults += honesty.saw_nothing(_lines(split.header), split.body)
+        return _judged(None, faults, [])
+    if isinstance(value, dict):
+        value = {key: line for key, line in split.header.items() if key in schema["properties"]} | value
+    return _structured(value, faults, split.body, contract, kind, schema)
+
+
+def _structured(
+    value: Any,
+    faults: list[Violation],
+    body: str,
+    contract: Contract,
+    kind: ContractKind,
+    schema: Mapping[str, Any],
+) -> Judged:
+    keep = (*contract.options, *contract.criteria)
+    faults = [*faults, *honesty.placeholders(value, keep)]
+    made, mended = mend(value, schema)
+    faults += mended.violations
+    if not mended.violations:
+        faults += _invalid(made, schema)
+    answer, broken = _ask(kind, made, contract, body)
+    if broken and faults:  # a kind need not cope with what is already known to be broken
+        broken = []
+    faults += broken
+    if answer:
+        findings = "findings" in made
+        faults += _doubts(answer, blind=not answer.examined or (findings and not answer.findings))
+    return _judged(answer, faults, mended.salvage)
+
+
+def _invalid(made: Any, schema: Mapping[str, Any]) -> list[Violation]:
+    """What the JSON Schema itself still has against a mended payload."""
+    from jsonschema import Draft202012Validator
+
+    errors = Draft202012Validator(schema).iter_errors(made)
+    return [
+        Violation("schema", "".join(f"/{part}" for part in e.absolute_path), f"fails {e.validator}")
+        for e in errors
+    ]
+
+
+def _ask(
+    kind: ContractKind, made: Any, contract: Contract, body: str
+) -> tuple[Answer | None, list[Violation]]:
+    """What the kind makes of a payload; an error in it is a violation, with its name."""
+    try:
+        found = list(kind.check(made, contract))
+        answer = kind.answer(made, contract)
+    except Exception as error:  # foreign code: contract kinds come from extensions
+        text = f"contract kind {kind.kind!r} failed: {type(error).__name__}: {error}"
+        return None, [Violation("contract-kind", "", text)]
+    return (replace(answer, body=body) if body else answer), found
+
+
+def _doubts(answer: Answer, *, blind: bool) -> Iterator[Violation]:
+    """Signs in the words of an answer that there was no review behind it."""
+    if blind:
+        yield from honesty.saw_nothing(answer.header, answer.body)
+        if not answer.choice and honesty.says_nothing(answer.header, answer.body):
+            yield Violation("empty-answer", "", "the answer says nothing")
+    for where, text in (("/conclusion", answer.header.conclusion), ("", answer.body)):
+        if answer.verdict == "approve" and honesty.takes_back_approval(text):
+            yield Violation("verdict-contradicted", where, "the words take the approval back")
+
+
+def _prose(text: str, faults: list[Violation], contract: Contract, kind: ContractKind, slug: str) -> Judged:
+    if not text.strip():
+        return _judged(None, [*faults, Violation("empty-answer", "", "the answer is empty")], [])
+    split = split_header(text)
+    faults = [*faults, *_titles(split.titles, slug)]
+    if not split.titles:
+        faults.append(Violation("missing-header", "title", f"no line '# {slug} result'"))
+    faults += [
+        Violation("missing-header", name, "the header line is missing or empty")
+        for key, name in HEADER_NAMES.items()
+        if not split.header.get(key)
+    ]
+    if not split.body:
+        faults.append(Violation("empty-answer", "body", "there is no text after the header"))
+    faults += honesty.placeholders(dict(split.header))
+    if honesty.is_placeholder(split.body):
+        faults.append(Violation("placeholder", "body", "the text is copied from the template"))
+    head = _lines(split.header)
+    faults += honesty.saw_nothing(head, split.body[:_FIRST_WORDS])
+    made = {key: getattr(head, key) for key in HEADER_NAMES} | {"body": split.body}
+    answer, broken = _ask(kind, made, contract, split.body)
+    return _judged(answer, [*faults, *broken], [])
+
+
+def _lines(header: Mapping[str, str]) -> Header:
+    return Header(**{key: header.get(key, "") for key in HEADER_NAMES})
+
+
+def _titles(titles: Sequence[str], slug: str) -> Iterator[Violation]:
+    if len(titles) > 1:
+        yield Violation("several-answers", "title", f"{len(titles)} results in one text")
+    for title in titles:
+        if slug and title != slug:
+            yield Violation("wrong-unit", "title", f"the result is of {title!r}, asked was {slug!r}")
+
+
+def _judged(answer: Answer | None, faults: Iterable[Violation], salvage: Sequence[Violation]) -> Judged:
+    """Faults sorted into those that break the contract and those that were mended; each once."""
+    unique = list(dict.fromkeys(faults))
+    return Judged(
+        answer,
+        tuple(f for f in unique if f.code not in MENDED),
+        (*salvage, *(f for f in unique if f.code in MENDED)),
+    )

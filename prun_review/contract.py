@@ -1,0 +1,221 @@
+"""The return contract: the built-in kinds of answers, and the door to judging an answer by one.
+
+A kind says what the prompt asks for, which payload is valid (``schemas/<kind>.json``, inside what
+the vendors' strict modes take) and which rules hold between its fields.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from prun_review.checking import Judged, judge_answer
+from prun_review.model import Answer, Choice, Contract, Finding, Findings, Header, Score, Violation
+from prun_review.payload import FINDING_KEYS, HEADER_NAMES, render_result
+from prun_review.ports import ContractKind
+from prun_review.strictjson import parse_json, pointer, shown
+
+__all__ = [
+    "BUILT_IN",
+    "KINDS",
+    "Judged",
+    "judge_answer",
+    "kinds",
+    "load_schema",
+    "parse_json",
+    "render_result",
+]
+
+
+@cache
+def _schema_text(name: str) -> str:
+    return (resources.files("prun_review") / "schemas" / f"{name}.json").read_text("utf-8")
+
+
+def load_schema(name: str) -> dict[str, Any]:
+    """A fresh copy of ``schemas/<name>.json``, for the caller to change."""
+    schema: dict[str, Any] = json.loads(_schema_text(name))
+    return schema
+
+
+def _header(payload: dict[str, Any]) -> Header:
+    return Header(**{key: payload[key] for key in HEADER_NAMES})
+
+
+_COMMON = """\
+`conclusion`, `files`, `open_items` and `verification` are one line each: the result; the files it is
+about; what stays open or could not be done; what you did to check. Write `none` where there is nothing.
+`examined` lists the path of every file that you really read, relative to the root of the tree."""
+
+
+class FindingsKind:
+    """Defects found, with a verdict."""
+
+    kind = "findings"
+
+    def schema(self, contract: Contract) -> dict[str, Any] | None:
+        """``schemas/findings.json``; the same for every contract."""
+        return load_schema("findings")
+
+    def instructions(self, contract: Contract) -> str:
+        """What each key means, and the rules that hold between them."""
+        return f"""{_COMMON}
+`findings` holds one entry per defect; an empty list says that you looked and found none.
+For each: `title` in one line; `detail` says why it is a defect and what follows from it; `file`, `line`
+and `end_line` say where (null where there is no place); `quote` is the offending source text copied
+verbatim from the file, at least one whole expression, because it is searched there; `severity` and
+`category` are words of the lists in the schema; `confidence` is your probability from 0 to 1 that the
+defect is real; `suggestion` says how to mend it, or null.
+`verdict` is `request-changes` only with findings, and never `approve` beside one that is high or critical.
+If you could not read what you needed, say so in `open_items`: an honest gap is worth more than a guess."""
+
+    def check(self, payload: Any, contract: Contract) -> list[Violation]:
+        """The rules between verdict, findings and files examined."""
+        found: list[Violation] = []
+        held = {f["severity"] for f in payload["findings"]}
+        if payload["verdict"] == "approve":
+            for severity in ("critical", "high"):
+                if severity in held:
+                    text = f"approve beside a finding of severity {severity}"
+                    found.append(Violation(f"approve-beside-{severity}", "/verdict", text))
+        if payload["verdict"] == "request-changes" and not held:
+            text = "changes are requested without a finding"
+            found.append(Violation("changes-without-findings", "/verdict", text))
+        if not any(path.strip() for path in payload["examined"]):
+            found.append(Violation("nothing-examined", "/examined", "no file is said to have been read"))
+        return found
+
+    def answer(self, payload: Any, contract: Contract) -> Answer:
+        """The findings as records, with places that contradict themselves put right."""
+        return Answer(
+            header=_header(payload),
+            verdict=payload["verdict"],
+            examined=tuple(payload["examined"]),
+            findings=Findings(_finding(item) for item in payload["findings"]),
+        )
+
+
+def _finding(item: dict[str, Any]) -> Finding:
+    finding = Finding(**{key: item[key] for key in FINDING_KEYS})
+    confidence = finding.confidence
+    finding = replace(finding, confidence=None if confidence is None else float(confidence))
+    first, last = finding.line, finding.end_line
+    if last is not None and (first is None or last < first):
+        return replace(
+            finding, end_line=None, note=f"end line {last} dropped: it is not after the first line"
+        )
+    return finding
+
+
+class ChoiceKind:
+    """One of several options, with a ranking and a score table."""
+
+    kind = "choice"
+
+    def schema(self, contract: Contract) -> dict[str, Any] | None:
+        """``schemas/choice.json`` with the contract's options and criteria as the only words."""
+        schema = load_schema("choice")
+        parts = schema["properties"]
+        cell = parts["scores"]["items"]["properties"]
+        for part in (parts["choice"], parts["ranking"]["items"], cell["option"]):
+            part["enum"] = list(contract.options)
+        if contract.criteria:
+            cell["criterion"]["enum"] = list(contract.criteria)
+        return schema
+
+    def instructions(self, contract: Contract) -> str:
+        """Options, criteria, and the rules that hold between choice, ranking and scores."""
+        options = ", ".join(json.dumps(o, ensure_ascii=False) for o in contract.options)
+        criteria = ", ".join(json.dumps(c, ensure_ascii=False) for c in contract.criteria)
+        scores = (
+            f"The criteria are: {criteria}.\n"
+            "`scores` has exactly one entry for every pair of option and criterion, from 1 (worst) to 5\n"
+            "(best), each with its reason."
+            if criteria
+            else "`scores` is an empty list: this question has no criteria."
+        )
+        return f"""{_COMMON}
+The options are: {options}.
+`choice` is one of them; `ranking` holds every option once, best first, and begins with your choice.
+{scores}
+`confidence` is your probability from 0 to 1 that the choice is right; `would_change_mind` names the
+evidence that would lead you to another one."""
+
+    def check(self, payload: Any, contract: Contract) -> list[Violation]:
+        """Ranking and score table are complete and headed by the choice."""
+        found: list[Violation] = []
+        ranking = payload["ranking"]
+        if sorted(ranking) != sorted(contract.options):
+            found.append(Violation("ranking", "/ranking", "must hold every option exactly once"))
+        if ranking and ranking[0] != payload["choice"]:
+            found.append(Violation("ranking", "/ranking/0", "must be the option chosen"))
+        wanted = {(o, c) for o in contract.options for c in contract.criteria}
+        seen: set[tuple[str, str]] = set()
+        for i, cell in enumerate(payload["scores"]):
+            key = (cell["option"], cell["criterion"])
+            if key in seen or key not in wanted:
+                why = "stands twice" if key in seen else "is no cell of the table"
+                text = f"{shown(key[0])} by {shown(key[1])} {why}"
+                found.append(Violation("scores", pointer("/scores", i), text))
+            seen.add(key)
+        for option, criterion in sorted(wanted - seen):
+            text = f"{shown(option)} by {shown(criterion)} has no score"
+            found.append(Violation("scores", "/scores", text))
+        return found
+
+    def answer(self, payload: Any, contract: Contract) -> Answer:
+        """The choice as a record; without one where no option was chosen."""
+        scores = tuple(
+            Score(cell["option"], cell["criterion"], int(cell["score"]), cell["reason"])
+            for cell in payload["scores"]
+        )
+        choice = Choice(
+            option=payload["choice"],
+            ranking=tuple(payload["ranking"]),
+            scores=scores,
+            confidence=None if payload["confidence"] is None else float(payload["confidence"]),
+            would_change_mind=payload["would_change_mind"],
+        )
+        return Answer(
+            header=_header(payload),
+            examined=tuple(payload["examined"]),
+            choice=choice if payload["choice"] else None,
+        )
+
+
+class ProseKind:
+    """The prun header and a text."""
+
+    kind = "prose"
+
+    def schema(self, contract: Contract) -> dict[str, Any] | None:
+        """None: there is no payload."""
+        return None
+
+    def instructions(self, contract: Contract) -> str:
+        """Header lines first, the text after a blank line."""
+        return (
+            "The four header lines come first, one line each (write `none` where there is nothing), then a\n"
+            "blank line, then your text in Markdown. The text must not be empty."
+        )
+
+    def check(self, payload: Any, contract: Contract) -> list[Violation]:
+        """Nothing: there is no payload."""
+        return []
+
+    def answer(self, payload: Any, contract: Contract) -> Answer:
+        """``payload`` holds the four header lines and ``body``."""
+        return Answer(header=_header(payload), body=payload["body"])
+
+
+BUILT_IN: tuple[ContractKind, ...] = (FindingsKind(), ChoiceKind(), ProseKind())
+KINDS: dict[str, ContractKind] = {k.kind: k for k in BUILT_IN}
+
+
+def kinds(extra: Iterable[ContractKind] = ()) -> dict[str, ContractKind]:
+    """All kinds by name; a later one of the same name wins over an earlier one."""
+    return KINDS | {k.kind: k for k in extra}

@@ -1,0 +1,123 @@
+"""From what an executor's output says to the judged result of a unit.  Pure, like all it calls."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+
+from prun_review.checking import Judged, judge_answer
+from prun_review.grounding import ground
+from prun_review.model import SEVERITIES, Answer, Findings, Header, Reading, Result, Unit, Usage, Violation
+from prun_review.paths import Names, candidates, normalise_path
+from prun_review.ports import ContractKind, Reader
+
+
+def judge(
+    reading: Reading,
+    unit: Unit,
+    kind: ContractKind,
+    read: Reader,
+    *,
+    names: Collection[str] | None = None,
+    attempts: int,
+    seconds: float,
+    prefixes: Sequence[str] = (),
+) -> Result:
+    """The result of one attempt: ``failed`` as read, else ``valid`` or ``broken``.
+
+    ``names`` are the files of the reviewed tree, ``seconds`` the wall time of the attempt,
+    ``prefixes`` the directories that reviewers may put before a path.
+    """
+    base = Result(
+        unit=unit.id,
+        slug=unit.slug,
+        case=unit.case,
+        folder=unit.folder,
+        executor=unit.executor,
+        status="failed",
+        reason=reading.reason,
+        message=reading.message,
+        repeat=unit.repeat,
+        usage=reading.usage,
+        attempts=attempts,
+        seconds=seconds,
+        suppressed=reading.suppressed,
+        fingerprint=unit.fingerprint,
+    )
+    if reading.status != "answered":
+        return replace(base, reason="no-answer" if reading.reason == "ok" else reading.reason)
+    judged = _judged(reading, unit, kind)
+    violations = [_with_usage(v, reading.usage) for v in judged.violations]
+    answer = judged.answer
+    if answer:
+        index = Names(names) if names is not None else None
+        examined = _examined(answer.examined, index, prefixes)
+        if answer.verdict is not None and examined and index and not _any_known(examined, index):
+            text = "none of the files said to have been read is in the reviewed tree"
+            violations.append(Violation("nothing-examined", "/examined", text))
+        grounded = ground(answer.findings, read, names=names, prefixes=prefixes)
+        numbered = Findings(replace(f, id=f"{unit.slug}#{n}") for n, f in enumerate(grounded, 1))
+        answer = replace(answer, examined=examined, findings=numbered)
+    elif not violations:
+        violations.append(Violation("contract-kind", "", f"contract kind {kind.kind!r} made no answer of it"))
+    return replace(
+        base,
+        status="broken" if violations else "valid",
+        reason="contract" if violations else "ok",
+        message="; ".join(map(str, violations[:3])) + (" ..." if len(violations) > 3 else ""),
+        answer=answer,
+        violations=tuple(violations),
+        salvage=judged.salvage,
+    )
+
+
+def _judged(reading: Reading, unit: Unit, kind: ContractKind) -> Judged:
+    if reading.findings is None:
+        return judge_answer(
+            payload=reading.payload,
+            text=reading.text,
+            contract=unit.brief.contract,
+            kind=kind,
+            slug=unit.slug,
+        )
+    faults = []
+    if not reading.examined:
+        faults.append(Violation("nothing-examined", "/examined", "the analyser went through no file"))
+    odd = sorted({f.severity for f in reading.findings} - set(SEVERITIES))
+    faults += [Violation("schema", "/findings", f"unknown severity {word!r}") for word in odd]
+    answer = Answer(
+        header=Header(reading.text or "none", "none", "none", "none"),
+        verdict="comment",
+        examined=reading.examined,
+        findings=reading.findings,
+    )
+    return Judged(answer, tuple(faults), ())
+
+
+def _with_usage(violation: Violation, usage: Usage) -> Violation:
+    """An empty answer that was paid for says so."""
+    if violation.code != "empty-answer" or not usage.output_tokens:
+        return violation
+    return replace(
+        violation, text=f"{violation.text}, though {usage.output_tokens} output tokens were billed"
+    )
+
+
+def _examined(paths: Iterable[str], names: Names | None, prefixes: Sequence[str]) -> tuple[str, ...]:
+    """Paths as the tree spells them, where it knows them; each once, in the order given."""
+    known = names.exact if names else frozenset()
+    made = [
+        next((c for c in candidates(path, prefixes=prefixes, names=names) if c in known), None)
+        or normalise_path(path, prefixes=prefixes)
+        for path in paths
+        if path.strip()
+    ]
+    return tuple(dict.fromkeys(made))
+
+
+def _any_known(examined: Iterable[str], names: Names) -> bool:
+    """Whether one of them is a file of the tree or a directory of one."""
+    said = set(examined)
+    if "" in said or said & names.exact:  # empty: the root itself
+        return True
+    return any("/".join(n.split("/")[:i]) in said for n in names.exact for i in range(1, n.count("/") + 1))

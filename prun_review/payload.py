@@ -1,0 +1,243 @@
+"""Answers as Markdown: the prun header, the JSON payload in it, and both written back.
+
+Finding the payload is liberal about wrapping (bare, fenced, fenced in prose, prose with stray
+brackets first, a byte order mark, CRLF) and strict about meaning: two different payloads are a
+violation, never a choice made in silence, and a payload that does not parse is never "no findings".
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from prun_review.model import Answer, Violation
+from prun_review.strictjson import clean_value, object_end, parse_json
+
+HEADER_NAMES = {
+    "conclusion": "Conclusion",
+    "files": "Files",
+    "open_items": "Open items",
+    "verification": "Verification",
+}
+"""Payload key -> name of the header line, in the order of the header."""
+
+FINDING_KEYS = (
+    "title",
+    "detail",
+    "file",
+    "line",
+    "end_line",
+    "severity",
+    "category",
+    "confidence",
+    "quote",
+    "suggestion",
+)
+"""Keys of one finding in a payload, all of them fields of ``model.Finding``."""
+
+_FALLBACK = re.compile(r"#\s.*\bresult\s*\(\s*FALLBACK\b")
+_TITLE = re.compile(r"#\s+(\S+)\s+result\b")
+# Possessive repetitions throughout: linear on a line of a million blanks.
+_LINE = re.compile(
+    r"[>\s*_#-]*+(conclusion|files|open items|verification)\s*+[*_]*+\s*+:\s*+[*_]*+\s*+(.*)", re.IGNORECASE
+)
+_FENCE = re.compile(r"\s*+(`{3,}+|~{3,}+)\s*+([\w+-]*+)[^`]*+$")
+_EMPTY_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[\w+-]*\s*\1[ \t]*$", re.MULTILINE)
+_TRIES = 64
+"""Openings of an object that are tried in a text; bounds the work on a hostile one."""
+
+
+def tidy_text(text: str) -> str:
+    """Without byte order mark, with ``\\n`` line ends only."""
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def is_fallback(text: str) -> bool:
+    """True for what a dispatcher wrote in place of a missing result: told by line 1 alone."""
+    return bool(_FALLBACK.match(tidy_text(text).lstrip().split("\n", 1)[0]))
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A Markdown answer, its header taken apart."""
+
+    titles: tuple[str, ...]
+    """Unit ids of all ``# <id> result`` lines outside fences."""
+    header: Mapping[str, str]
+    """Header lines that are there, by payload key."""
+    body: str
+
+
+def split_header(text: str) -> Split:
+    """Title, header lines and body; what stands before the header belongs to the body."""
+    titles: list[str] = []
+    header: dict[str, str] = {}
+    body: list[str] = []
+    last, fence, done = "", "", False
+    for line in tidy_text(text).split("\n"):
+        fence = _fence_after(line, fence)
+        title = None if fence else _TITLE.match(line)
+        if title:
+            titles.append(title[1])
+            if len(titles) == 1:
+                continue
+        found = None if done or fence else _LINE.match(line)
+        key = found[1].lower().replace(" ", "_") if found else ""
+        if found and key not in header:
+            header[key] = found[2].strip()
+            last = key if len(header) < len(HEADER_NAMES) else ""
+        elif last and line.strip() and not fence:  # a value that goes on in the next line
+            header[last] = f"{header[last]} {line.strip()}".strip()
+        elif header and not line.strip() and len(header) < len(HEADER_NAMES):
+            last = ""
+        else:
+            done = done or bool(header)
+            body.append(line)
+    return Split(tuple(titles), header, "\n".join(body).strip())
+
+
+def _fence_after(line: str, fence: str) -> str:
+    """The fence that is open after ``line`` when ``fence`` (or none) was open before it."""
+    found = _FENCE.match(line)
+    if not found:
+        return fence
+    if not fence:
+        return found[1]
+    closes = found[1].startswith(fence) and not found[2]
+    return "" if closes else fence
+
+
+def _tagged_json(text: str) -> list[str]:
+    """Blocks fenced as ``json``; one that is never closed reaches to the end."""
+    blocks: list[str] = []
+    fence, tag, lines = "", "", list[str]()
+    for line in text.split("\n"):
+        after = _fence_after(line, fence)
+        if after and not fence:
+            opening = _FENCE.match(line)
+            tag, lines = (opening[2].lower() if opening else ""), []
+        elif after:
+            lines.append(line)
+        elif fence and tag.startswith("json"):
+            blocks.append("\n".join(lines))
+        fence = after
+    if fence and tag.startswith("json"):
+        blocks.append("\n".join(lines))
+    return blocks
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The payload of a text, if there is one."""
+
+    payload: Any
+    violations: tuple[Violation, ...]
+    """Faults of the payload, or why there is none."""
+    source: str = ""
+    """The stretch of the text that it was read from; empty where there is none."""
+
+
+def find_payload(text: str, keys: Collection[str]) -> Found:
+    """The one JSON payload of an answer whose top-level keys are ``keys``.
+
+    The whole text, where it is JSON; else every object in it that begins like the payload, fenced
+    or not; else what is fenced as ``json``.  Several different ones are the violation
+    ``several-answers``, and the last is given: a block quoted from the reviewed tree must not
+    stand in for the reviewer's own, whichever of the two is broken.
+    """
+    text = tidy_text(text).strip()
+    if not text:
+        return Found(None, (Violation("empty-answer", "", "the answer is empty"),))
+    bare = text[0] in '{["' or text == "null"
+    value, faults = parse_json(text) if bare else (None, [])
+    if bare and not _unreadable(faults):
+        return Found(value, tuple(faults), text)
+    found = _objects(text, keys) or _tagged_json(text)
+    if not found:
+        return Found(None, tuple(faults) or (Violation("no-payload", "", "no JSON answer in the text"),))
+    parsed = [parse_json(piece) for piece in found]
+    value, faults = parsed[-1]
+    if any(_unreadable(f) != _unreadable(faults) or other != value for other, f in parsed[:-1]):
+        faults = [*faults, Violation("several-answers", "", f"{len(parsed)} JSON answers in the text")]
+    return Found(value, tuple(faults), found[-1])
+
+
+def _unreadable(faults: list[Violation]) -> bool:
+    return any(f.code in ("not-json", "too-deep") and not f.where for f in faults)
+
+
+def _objects(text: str, keys: Collection[str]) -> list[str]:
+    """Objects that begin with one of ``keys`` and hold two; an unclosed one reaches to the end."""
+    opening = re.compile(r'\{\s*"(?:' + "|".join(map(re.escape, sorted(keys))) + r')"\s*:')
+    found: list[str] = []
+    at = 0
+    for _ in range(_TRIES):
+        start = opening.search(text, at)
+        if not start:
+            break
+        end = object_end(text, start.start())
+        piece = text[start.start() : end if end > 0 else len(text)]
+        if sum(f'"{key}"' in piece for key in keys) >= min(2, len(keys)):
+            found.append(piece)
+            at = start.start() + len(piece)
+        else:
+            at = start.end()
+    return found
+
+
+def without(text: str, source: str) -> str:
+    """``text`` without the payload read from it and without the fence that is then empty."""
+    return _EMPTY_FENCE.sub("", tidy_text(text).replace(source, "", 1) if source else text).strip()
+
+
+def one_line(text: str) -> str:
+    """``text`` on one line, runs of white space as one blank."""
+    return " ".join(text.split())
+
+
+def fence_for(text: str) -> str:
+    """A fence of backticks longer than any run of them in ``text``; at least three."""
+    return "`" * max(3, max((len(run) for run in re.findall(r"`+", text)), default=0) + 1)
+
+
+def render_result(slug: str, answer: Answer, payload: Any = None) -> str:
+    """The prun result of a unit: title, header lines, blank line, body, payload as fenced JSON.
+
+    Without ``payload`` it is made from the answer; an answer without structure has none.
+    """
+    head = answer.header
+    values = (head.conclusion, head.files, head.open_items, head.verification)
+    lines = [f"# {slug} result"]
+    lines += [f"{n}: {one_line(v) or 'none'}" for n, v in zip(HEADER_NAMES.values(), values, strict=True)]
+    parts = ["\n".join(lines)]
+    if answer.body:
+        parts.append(answer.body)
+    shape = payload if payload is not None else payload_of(answer)
+    if shape is not None:
+        text = json.dumps(clean_value(shape)[0], indent=2, ensure_ascii=False)
+        fence = fence_for(text)
+        parts.append(f"{fence}json\n{text}\n{fence}")
+    return "\n\n".join(parts) + "\n"
+
+
+def payload_of(answer: Answer) -> dict[str, Any] | None:
+    """The payload that says the same as ``answer``; None for prose."""
+    shape: dict[str, Any] = {key: getattr(answer.header, key) for key in HEADER_NAMES}
+    shape["examined"] = list(answer.examined)
+    if answer.choice:
+        cells = ("option", "criterion", "score", "reason")
+        return shape | {
+            "choice": answer.choice.option,
+            "ranking": list(answer.choice.ranking),
+            "scores": [{key: getattr(cell, key) for key in cells} for cell in answer.choice.scores],
+            "confidence": answer.choice.confidence,
+            "would_change_mind": answer.choice.would_change_mind,
+        }
+    if answer.verdict is None:
+        return None
+    shape["verdict"] = answer.verdict
+    shape["findings"] = [{key: getattr(f, key) for key in FINDING_KEYS} for f in answer.findings]
+    return shape
