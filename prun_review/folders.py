@@ -1,0 +1,76 @@
+"""One panels folder as the gate sees it, and what a single finding leads to there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from prun_review.answers import Answers, sound
+from prun_review.choices import Ballots, ballots
+from prun_review.consensus import CLASSES, Group
+from prun_review.folding import level
+from prun_review.model import SEVERITIES, ExecutorInfo, NotAsked, Policy, Result, Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """One panels folder, with everything that its verdict depends on."""
+
+    name: str
+    policy: Policy
+    units: tuple[Unit, ...]
+    not_asked: tuple[NotAsked, ...]
+    answers: Answers
+    groups: tuple[Group, ...]
+    executors: Mapping[str, ExecutorInfo]
+
+    @property
+    def decides(self) -> bool:
+        """Whether its outcome is part of the verdict."""
+        return self.policy.mode != "report"
+
+    def result(self, unit: Unit) -> Result | None:
+        """The one result of a unit, or None."""
+        return self.answers.by_unit.get(unit.id)
+
+    def votes(self) -> dict[str, Ballots]:
+        """The ballots of every case that asks for a choice."""
+        cases: dict[str, list[Result]] = {}
+        for unit in self.units:
+            if unit.brief.contract.kind == "choice":
+                sound_ones = cases.setdefault(unit.case, [])
+                result = self.result(unit)
+                if result and sound(unit, result):
+                    sound_ones.append(result)
+        return {case: ballots(results, self.executors) for case, results in cases.items()}
+
+
+def blocks(group: Group, policy: Policy) -> str:
+    """What a finding leads to by itself: ``FAIL``, ``INCOMPLETE``, or empty where it blocks nothing.
+
+    Under the rule ``single`` one executor's word is enough to answer, so it is enough to fail.
+    """
+    least = level(policy.block) if policy.block in SEVERITIES else 0
+    if group.kind not in CLASSES:
+        return "INCOMPLETE"
+    if group.kind == "ungrounded":
+        return "INCOMPLETE" if level(group.severity) >= min(least, level("high")) else ""
+    if group.agreed and level(group.agreed) >= least:
+        return "FAIL"
+    if level(group.severity) < least:
+        return ""
+    if policy.rule == "single" and group.severity in SEVERITIES:
+        return "FAIL"
+    return "INCOMPLETE" if group.kind in ("uncertain", "contested") else ""
+
+
+def single_severities(folders: Iterable[Folder]) -> list[str]:
+    """Severities of what one vendor alone holds and nothing blocks, where they are worth a remark."""
+    return [
+        g.severity
+        for f in folders
+        for g in f.groups
+        if g.kind == "single"
+        and not blocks(g, f.policy)
+        and level(g.severity) >= min(level(f.policy.block), level("high"))
+    ]

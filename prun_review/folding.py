@@ -1,0 +1,114 @@
+"""What one executor holds over its answers to one case, each defect once.
+
+Repetitions inside one executor never count as agreement, so they are folded before executors are
+compared; what was folded stays listed under the finding that speaks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from prun_review.matching import FOLD, crosscheck
+from prun_review.model import SEVERITIES, Finding
+from prun_review.tokens import first_sentence, names, words
+
+Same = Callable[[Finding, Finding], "bool | None"]
+"""The hook ``prun_same_finding`` as a callable: True, False, or None for no opinion."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A finding as an executor reported it."""
+
+    executor: str
+    unit: str
+    """Id of the unit whose result holds it."""
+    finding: Finding
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What one executor holds: a finding and its own repetitions of it."""
+
+    members: tuple[Member, ...]
+    """The one reported first stands first."""
+
+    @property
+    def first(self) -> Finding:
+        """The finding that speaks for all of them."""
+        return self.members[0].finding
+
+    @property
+    def executor(self) -> str:
+        """Who holds it."""
+        return self.members[0].executor
+
+    @property
+    def severity(self) -> str:
+        """The highest that the executor gave it."""
+        return highest(m.finding.severity for m in self.members)
+
+
+def level(severity: str) -> int:
+    """0 for ``info`` up to 4 for ``critical``; 5 for an unknown word, which must not look harmless."""
+    return SEVERITIES.index(severity) if severity in SEVERITIES else len(SEVERITIES)
+
+
+def highest(severities: Iterable[str]) -> str:
+    """The most severe of them; ``ValueError`` when there is none."""
+    return max(sorted(severities), key=level)
+
+
+def _place(finding: Finding) -> range | None:
+    if finding.line is None:
+        return None
+    return range(finding.line, max(finding.end_line or finding.line, finding.line) + 1)
+
+
+def _repeats(one: Finding, other: Finding) -> bool:
+    """Whether two findings of one file and rule are one defect told twice: same lines and words.
+
+    Two undefined names on one line differ in nothing but the name, so one must not name more code
+    than the other in another direction.
+    """
+    a, b = _place(one), _place(other)
+    if (a is None) != (b is None):
+        return False
+    if a and b and (a.start >= b.stop or b.start >= a.stop):
+        return False
+    texts = [f"{f.title}\n{first_sentence(f.detail)}" for f in (one, other)]
+    mine, theirs = (names(text) for text in texts)
+    if not (mine <= theirs or theirs <= mine):
+        return False
+    first, second = (words(text) for text in texts)
+    return first == second or len(first & second) >= FOLD * len(first | second)
+
+
+def fold(answers: Sequence[Sequence[Member]], same: Same | None = None) -> list[Held]:
+    """One executor's findings over its answers, each defect once.
+
+    Within an answer only what is plainly a repetition is folded; between the answers to the same
+    question (repeats) the ordinary one-to-one match decides.
+    """
+    pool: list[Held] = []
+    for answer in answers:
+        fresh: list[Held] = []
+        near: dict[tuple[str | None, str | None], list[int]] = {}
+        for member in answer:
+            earlier = near.setdefault((member.finding.file, member.finding.rule), [])
+            at = next((i for i in earlier if _repeats(fresh[i].first, member.finding)), None)
+            if at is None:
+                earlier.append(len(fresh))
+                fresh.append(Held((member,)))
+            else:
+                fresh[at] = Held((*fresh[at].members, member))
+        pairs = crosscheck([h.first for h in pool], [h.first for h in fresh], same=same) if pool else []
+        matched = {p.right: p.left for p in pairs if p.outcome == "match"}
+        for i, held in enumerate(fresh):
+            home = matched.get(i)
+            if home is None:
+                pool.append(held)
+            else:
+                pool[home] = Held((*pool[home].members, *held.members))
+    return pool

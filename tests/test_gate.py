@@ -1,0 +1,220 @@
+"""The verdict, situation by situation: never green for a review that did not happen."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from prun_review.answers import STATUSES, sound
+from prun_review.folders import blocks
+from prun_review.gate import for_gate_command
+from prun_review.model import (
+    SEVERITIES,
+    Plan,
+    Policy,
+    Result,
+    RunFacts,
+    Unit,
+    Verdict,
+    Violation,
+)
+from prun_review.verdict import worst
+from tests import gatekit
+from tests.gate_situations import (
+    AGREED,
+    ASKS,
+    BILLING,
+    CLEAN,
+    MINI,
+    PAIR,
+    PANELS,
+    ROWS,
+    TWO_OF_EACH,
+    Row,
+    skipped,
+)
+from tests.gatekit import (
+    FOLDER,
+    LEAK,
+    PERHAPS,
+    SQL,
+    SQL_REWORDED,
+    STYLE,
+    choose,
+    groups_of,
+    lost,
+    result,
+    unit,
+    verdict,
+)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_situation(row: Row) -> None:
+    said = verdict(row.units, row.results, plan=row.plan, **row.facts)
+    assert said.outcome == row.outcome, said.line
+    reported = {name for name, outcome in said.folders.items() if outcome.startswith("report: ")}
+    deciding = [r for r in said.reasons if r.folder not in reported]
+    leading = [r.code for r in deciding if worst([r.outcome]) == row.outcome != "PASS"]
+    assert sorted(leading) == sorted(row.codes)
+    assert said.line.startswith(row.outcome)
+    if row.line is not None:
+        assert said.line == row.line
+    assert row.says in "\n".join(r.text for r in said.reasons)
+
+
+def test_folders_are_judged_one_by_one() -> None:
+    results = (*AGREED, choose(ASKS[0], "jsonl"), choose(ASKS[1], "jsonl"))
+    folders = {**PANELS, "panels/empty": Policy(), "panels/style": Policy(mode="report")}
+    said = verdict((*PAIR, *ASKS), results, folders=folders)
+    assert said.folders == {
+        "panels/design": "PASS",
+        "panels/empty": "NOT ASKED",
+        "panels/security": "FAIL",
+        "panels/style": "report: NOT ASKED",
+    }
+    assert {r.folder for r in said.reasons if r.outcome == "FAIL"} == {FOLDER}
+
+
+def test_one_cause_is_said_once() -> None:
+    units = [unit("codex", f"{FOLDER}/probe_x.py::probe_x[{n}]") for n in range(12)]
+    said = verdict(units, [lost(u, reason="rate-limited") for u in units])
+    (reason,) = (r for r in said.reasons if r.code == "failed:rate-limited")
+    assert "codex: 12 of 12 units failed (rate-limited)" in reason.text
+    assert "and 8 more" in reason.text
+
+
+def test_counts() -> None:
+    results = (*AGREED, result(BILLING[0], LEAK), lost(BILLING[1]))
+    counts = verdict(TWO_OF_EACH, results, plan={"not_asked": (skipped("skipped"),)}, items_failed=2).counts
+    expected = {
+        "units": 4, "answered": 3, "failed": 1, "broken": 0, "missing": 0, "cases": 2, "cases_independent": 1,
+        "skipped": 1, "not_asked": 0, "consensus": 1, "single": 1, "blocking": 1, "items_failed": 2,
+        "critical_failing": 1, "high_alone": 1, "dissent": 0,
+    }  # fmt: skip
+    assert {name: counts[name] for name in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("build", "outcome", "line"),
+    [
+        (lambda: verdict(PAIR, CLEAN), "PASS", "PASS"),
+        (
+            lambda: verdict(PAIR, CLEAN, plan={"partial": "2 of 9 units, --lf"}),
+            "INCOMPLETE",
+            "INCOMPLETE (2 of 2 units answered; partial; partial: 2 of 9 units, --lf)",
+        ),
+        (
+            lambda: verdict(PAIR, CLEAN, items_failed=3),
+            "FAIL",
+            "FAIL (3 probes failed by their own checks)",
+        ),
+        (lambda: verdict(PAIR, AGREED, plan={"partial": "x"}), "FAIL", None),
+        (lambda: verdict(PAIR, AGREED, folders={FOLDER: Policy(mode="report")}), "PASS", None),
+    ],
+)
+def test_the_gate_command_is_harder(build: Callable[[], Verdict], outcome: str, line: str | None) -> None:
+    said = for_gate_command(build())
+    assert said.outcome == outcome
+    assert line is None or said.line == line
+    assert for_gate_command(said) == said
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "expected"),
+    [
+        ([], "PASS"),
+        (["PASS", "INCOMPLETE"], "INCOMPLETE"),
+        (["INCOMPLETE", "FAIL", "PASS"], "FAIL"),
+        (["GREEN"], "INCOMPLETE"),
+    ],
+)
+def test_worst(outcomes: list[str], expected: str) -> None:
+    assert worst(outcomes) == expected
+
+
+# --- for any results ----------------------------------------------------------------------------
+
+UNITS = (*TWO_OF_EACH, unit("codex", repeat=2), MINI, *ASKS)
+FOUND = st.lists(
+    st.builds(
+        replace,
+        st.sampled_from([SQL, SQL_REWORDED, LEAK, PERHAPS, STYLE]),
+        severity=st.sampled_from([*SEVERITIES, "blocker"]),
+        grounding=st.sampled_from(["exact", "exact", "ungrounded"]),
+    ),
+    max_size=3,
+)
+
+
+@st.composite
+def some_results(draw: st.DrawFn) -> tuple[tuple[Unit, ...], list[Result]]:
+    """A plan and results that mostly fit it."""
+    units = tuple(draw(st.lists(st.sampled_from(UNITS), unique=True, max_size=6)))
+    results = []
+    for u in units:
+        made = choose(u, draw(st.sampled_from(["jsonl", "sqlite"]))) if u in ASKS else result(u, *draw(FOUND))
+        fate = draw(st.sampled_from(["as-is"] * 6 + ["absent", "twice", "status", "executor", "salvage"]))
+        if fate == "status":
+            made = replace(made, status=draw(st.sampled_from([*STATUSES, "odd"])))
+        elif fate == "executor":
+            made = replace(made, executor="ruff")
+        elif fate == "salvage":
+            made = replace(made, salvage=(Violation("lost-finding", "", "gone"),))
+        results += [] if fate == "absent" else [made, made] if fate == "twice" else [made]
+    if draw(st.integers(0, 9)) == 0:
+        results.append(result(unit("bandit")))
+    return units, results
+
+
+FACTS = st.fixed_dictionaries(
+    {
+        "stopped": st.sampled_from(["", "", "", "-x"]),
+        "folders": st.dictionaries(
+            st.sampled_from(sorted(PANELS)),
+            st.builds(
+                Policy,
+                mode=st.sampled_from(["enforce", "enforce", "report"]),
+                rule=st.sampled_from(["consensus", "single"]),
+                block=st.sampled_from(SEVERITIES),
+            ),
+            min_size=1,
+        ),
+    }
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(some_results(), FACTS, st.randoms(use_true_random=False))
+def test_pass_means_what_it_says(
+    made: tuple[tuple[Unit, ...], list[Result]], changed: dict[str, Any], rng: random.Random
+) -> None:
+    units, results = made
+    said = verdict(units, results, **changed)
+    shuffled = list(results)
+    rng.shuffle(shuffled)
+    assert verdict(units, shuffled, **changed) == said
+    run: RunFacts = gatekit.facts(**changed)
+    if said.outcome != "PASS":
+        assert any(worst([r.outcome]) == said.outcome for r in said.reasons)
+        return
+    assert units
+    assert not run.stopped
+    assert len({r.unit for r in results}) == len(results), "two results for a unit"
+    by_unit = {r.unit: r for r in results}
+    assert set(by_unit) <= {u.id for u in units}
+    groups = groups_of(results)
+    for u in Plan(units).units:
+        policy = run.folders[u.folder]
+        if policy.mode == "report":
+            continue
+        assert sound(u, by_unit.get(u.id))
+        assert not any(blocks(g, policy) for g in groups.get(u.case, ()))
+        if policy.rule == "consensus":
+            assert {"codex", "sonnet"} <= {v.executor for v in units if v.case == u.case}
