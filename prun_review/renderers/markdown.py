@@ -1,0 +1,278 @@
+"""The run document as Markdown: the full report, with nothing foreign active in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from prun_review.renderers import view
+from prun_review.renderers.escape import code, fence, guard, markdown, plain
+
+Document = Mapping[str, Any]
+LONGEST = 20_000
+"""Characters of one text of an answer; what is more stands in the JSON report."""
+
+
+class Markdown:
+    """The renderer ``markdown``."""
+
+    name = "markdown"
+    suffix = ".md"
+
+    def __call__(self, document: Document) -> str:
+        parts = (
+            _verdict,
+            _panels,
+            _questions,
+            _findings,
+            _pairs,
+            _choices,
+            _agreement,
+            _failures,
+            _suppressed,
+            _units,
+            _usage,
+            _surroundings,
+        )
+        lines: list[str] = []
+        for part in parts:
+            for line in part(document):
+                if line or (lines and lines[-1]):  # never two empty lines
+                    lines.append(line)
+        return guard("\n".join(lines).strip("\n")) + "\n"
+
+
+def _title(text: str, level: int = 2) -> Iterator[str]:
+    yield from ("", f"{'#' * level} {text}", "")
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """A table; the cells are already escaped."""
+    yield f"| {' | '.join(header)} |"
+    yield f"|{' --- |' * len(header)}"
+    for row in rows:
+        yield f"| {' | '.join(row)} |"
+
+
+def _quoted(text: str) -> Iterator[str]:
+    """Prose of an answer as a block quote, line by line."""
+    kept = text[:LONGEST]
+    for line in plain(kept).strip("\n").split("\n"):
+        yield f"> {markdown(line, LONGEST)}".rstrip()
+    if len(text) > LONGEST:
+        yield f"> (cut: {len(text) - LONGEST} more characters in the JSON report)"
+    yield ""
+
+
+def _place(finding: Mapping[str, Any]) -> str:
+    return code(view.place(finding)) if finding["file"] else view.place(finding)
+
+
+def _names(names: Sequence[str]) -> str:
+    return ", ".join(markdown(name) for name in names)
+
+
+def _verdict(document: Document) -> Iterator[str]:
+    verdict = document.get("verdict") or {}
+    yield f"# Review: {markdown(view.outcome(document))}"
+    yield from ("", f"{markdown(view.headline(document))}  ", markdown(view.revision(document)))
+    yield from ("", f"Started {markdown(str(document.get('started')))}, finished {_finished(document)}.")
+    if verdict.get("folders"):
+        yield ""
+        rows = [[code(folder), markdown(outcome)] for folder, outcome in verdict["folders"].items()]
+        yield from _table(["folder", "verdict"], rows)
+    if verdict.get("reasons"):
+        yield ""
+        for reason in verdict["reasons"]:
+            folder = f" ({code(reason['folder'])})" if reason["folder"] else ""
+            head = f"{markdown(reason['outcome'])} {code(reason['code'])}"
+            yield f"- {head}: {markdown(reason['text'])}{folder}"
+
+
+def _finished(document: Document) -> str:
+    return markdown(str(document.get("finished") or "never"))
+
+
+def _panels(document: Document) -> Iterator[str]:
+    found = view.panel_rows(document)
+    if found:
+        yield from _title("Panels")
+        rows = [[markdown(cell) for cell in row] for row in found]
+        yield from _table(view.PANEL_HEADER, rows)
+
+
+def _questions(document: Document) -> Iterator[str]:
+    cases, nobody = view.rows(document, "cases"), view.unlisted(document)
+    if cases or nobody:
+        yield from _title("Questions")
+    for case in cases:
+        yield f"- {code(case['case'])}: {markdown(view.answered(case))}"
+        if case["question"]:
+            yield f"  - asked: {markdown(case['question'])}"
+        for text in view.together(case["not_asked"]):
+            yield f"  - not asked: {markdown(text)}"
+    for case_id, entries in nobody.items():
+        yield f"- {code(case_id)}: put to nobody"
+        for text in view.together(entries):
+            yield f"  - not asked: {markdown(text)}"
+
+
+def _findings(document: Document) -> Iterator[str]:
+    yield from _title("Findings")
+    groups = view.by_class(document)
+    if not groups:
+        yield "None."
+    for name, findings in groups.items():
+        meaning = view.CLASSES.get(name, "of an unknown class")
+        yield from _title(f"{markdown(name.capitalize())} ({len(findings)}): {meaning}", 3)
+        for finding in findings:
+            yield from _finding(finding)
+
+
+def _finding(finding: Mapping[str, Any]) -> Iterator[str]:
+    yield from _title(f"{markdown(finding['severity'])}: {markdown(finding['title'], 300)}", 4)
+    blocking = "**blocking**, " if finding["blocking"] else ""
+    yield f"{_place(finding)}, {blocking}{_names(finding['executors'])}  "
+    yield f"{code(finding['case'])}  "
+    yield markdown(finding["reason"])
+    yield ""
+    for member in finding["members"]:
+        yield from _member(member)
+
+
+def _member(member: Mapping[str, Any]) -> Iterator[str]:
+    said = [f"severity {member['severity']}", f"category {member['category']}", member["grounding"]]
+    if member["confidence"] is not None:
+        said.append(f"confidence {member['confidence']:.2f}")
+    if member["rule"]:
+        said.append(f"rule {member['rule']}")
+    if member["note"]:
+        said.append(member["note"])
+    yield f"**{markdown(member['executor'])}** at {_place(member)} ({markdown(', '.join(said))}):"
+    yield f"{markdown(member['title'], 300)}"
+    yield ""
+    for label, text in (("", member["detail"]), ("Suggestion:", member["suggestion"])):
+        if text:
+            yield from ([label, ""] if label else [])
+            yield from _quoted(text)
+    if member["quote"]:
+        yield from (fence(member["quote"][:LONGEST]), "")
+
+
+def _pairs(document: Document) -> Iterator[str]:
+    rows = [
+        [
+            code(pair["left"]["id"]),
+            code(pair["right"]["id"]),
+            markdown(pair["outcome"]) + ("" if pair["independent"] else " (not independent)"),
+            f"{pair['score']:.2f}",
+            markdown(pair["reason"]),
+        ]
+        for pair in view.rows(document, "pairs")
+        if pair["left"] and pair["right"]
+    ]
+    lines = view.pair_lines(document)
+    if lines:
+        yield from _title("Pairs")
+        yield from (f"- {markdown(line)}" for line in lines)
+    if rows:
+        yield ""
+        yield from _table(["left", "right", "outcome", "score", "why"], rows)
+
+
+def _choices(document: Document) -> Iterator[str]:
+    cases = view.choices(document)
+    if cases:
+        yield from _title("Choices")
+    for case in cases:
+        choice = case["choice"]
+        yield from _title(f"{code(case['case'])}: {markdown(view.winner(choice))}", 3)
+        for answer in choice["answers"]:
+            sure = "" if answer["confidence"] is None else f", confidence {answer['confidence']:.2f}"
+            yield f"- {markdown(view.voice(answer))}: {markdown(' > '.join(answer['ranking']))}{sure}"
+            if answer["would_change_mind"]:
+                yield f"  - would change its mind: {markdown(answer['would_change_mind'])}"
+        yield ""
+        header, body = view.score_table(choice)
+        yield from _table([markdown(cell) for cell in header], [[markdown(c) for c in row] for row in body])
+        yield ""
+        for score in choice["scores"]:
+            told = f"{score['option']}, {score['criterion']}: {score['score']}"
+            yield f"- {markdown(score['executor'])} on {markdown(told)}: {markdown(score['reason'])}"
+
+
+def _agreement(document: Document) -> Iterator[str]:
+    lines = view.agreement(document)
+    if lines:
+        yield from _title("Agreement")
+        yield from (f"- {markdown(line)}" for line in lines)
+
+
+def _failures(document: Document) -> Iterator[str]:
+    causes = view.causes(document)
+    if causes:
+        yield from _title("Failures")
+        yield from (f"- {markdown(view.cause_line(cause))}" for cause in causes)
+    mended = [u for u in view.rows(document, "units") if u["violations"] or u["salvage"]]
+    if mended:
+        yield from _title("Broken and mended answers")
+    for unit in mended:
+        yield f"- {code(unit['id'])}"
+        for word, entries in (("violation", unit["violations"]), ("salvage", unit["salvage"])):
+            for entry in entries:
+                where = f" at {code(entry['where'])}" if entry["where"] else ""
+                yield f"  - {word} {code(entry['code'])}{where}: {markdown(entry['text'])}"
+
+
+def _suppressed(document: Document) -> Iterator[str]:
+    found = [(unit, item) for unit in view.rows(document, "units") for item in unit["suppressed"]]
+    if found:
+        yield from _title("Hidden by comments in the reviewed code")
+    for unit, item in found:
+        rule = f" {code(item['rule'])}" if item["rule"] else ""
+        told = f"{markdown(item['severity'])}{rule} {_place(item)}: {markdown(item['title'], 300)}"
+        yield f"- {markdown(unit['executor'])}: {told}"
+
+
+def _units(document: Document) -> Iterator[str]:
+    rows = [
+        [
+            code(unit["id"]),
+            markdown(f"{unit['status']} ({unit['reason']})"),
+            str(unit["attempts"]),
+            f"{unit['seconds']:.1f}",
+            str(len(unit["examined"])),
+            markdown(unit["conclusion"] or "", 300),
+        ]
+        for unit in view.rows(document, "units")
+    ]
+    if rows:
+        yield from _title("Units")
+        yield from _table(["unit", "status", "attempts", "seconds", "files examined", "conclusion"], rows)
+
+
+def _usage(document: Document) -> Iterator[str]:
+    found = view.usage_rows(document)
+    if found:
+        yield from _title("Usage")
+        rows = [[markdown(cell) for cell in row] for row in found]
+        yield from _table(["pool", "units", "input tokens", "cached", "output", "cost"], rows)
+
+
+def _surroundings(document: Document) -> Iterator[str]:
+    facts = document.get("facts") or {}
+    executors = facts.get("executors") or []
+    if executors:
+        yield from _title("Executors")
+        rows = [
+            [
+                *(markdown(e[key]) for key in ("name", "version", "identity", "where")),
+                code(e["sha256"][:16]),
+            ]
+            for e in executors
+        ]
+        yield from _table(["executor", "version", "identity", "found", "sha256"], rows)
+    notes = (document.get("revision") or {}).get("notes") or []
+    if notes:
+        yield from _title("Not taken into the reviewed tree")
+        yield from (f"- {markdown(note)}" for note in notes)

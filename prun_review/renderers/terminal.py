@@ -1,0 +1,167 @@
+"""The run document for a terminal: plain text of 80 columns, no colour, no box drawing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from prun_review.renderers import view
+from prun_review.renderers.escape import one_line, plain
+from prun_review.renderers.layout import Page
+
+Document = Mapping[str, Any]
+MARGIN = 10
+"""Columns of a severity, the longest of which is ``critical``."""
+
+
+class Terminal:
+    """The renderer ``terminal``.
+
+    ``width`` is in columns, at least 40.  ``most`` findings per class, questions, reasons and causes
+    are listed, the rest is counted.  ``extra`` are lines of the caller (where the reports are) that
+    stand before the verdict uncut.
+    """
+
+    name = "terminal"
+    suffix = ".txt"
+
+    def __init__(self, width: int = 80, most: int = 20, extra: Sequence[str] = ()) -> None:
+        self.width = max(width, 40)
+        self.most = most
+        self.extra = tuple(extra)
+
+    def __call__(self, document: Document) -> str:
+        page = Page(self.width)
+        page.short(view.headline(document), 0)
+        page.line(view.revision(document), 0)
+        _panels(document, page)
+        self._questions(document, page)
+        self._findings(document, page)
+        _pairs(document, page)
+        _choices(document, page)
+        self._agreement(document, page)
+        self._failures(document, page)
+        _usage(document, page)
+        end = Page(page.width)
+        self._verdict(document, end)
+        extra = "".join(plain(line).rstrip("\n") + "\n" for line in self.extra)
+        return page.text() + ("\n" + extra if extra else "") + "\n" + end.text()
+
+    def _rest(self, items: int, page: Page, what: str) -> None:
+        if items > self.most:
+            page.line(f"and {items - self.most} more {what} in the report")
+
+    def _questions(self, document: Document, page: Page) -> None:
+        cases, nobody = view.rows(document, "cases"), view.unlisted(document)
+        if not cases and not nobody:
+            return
+        page.section("QUESTIONS")
+        for case in cases[: self.most]:
+            page.line(case["case"])
+            if case["question"]:
+                page.short(f'"{case["question"]}"', 4)
+            page.line(view.answered(case), 4)
+            for text in view.together(case["not_asked"]):
+                page.line(f"not asked: {text}", 4)
+        self._rest(len(cases), page, "questions")
+        for case_id, entries in list(nobody.items())[: self.most]:
+            page.line(case_id)
+            for text in view.together(entries):
+                page.line(f"not asked: {text}", 4)
+        self._rest(len(nobody), page, "questions that were put to nobody")
+
+    def _findings(self, document: Document, page: Page) -> None:
+        groups = view.by_class(document)
+        counts = ", ".join(f"{len(items)} {name}" for name, items in groups.items())
+        page.section(f"FINDINGS: {counts or view.NOTHING}")
+        for name, findings in groups.items():
+            page.line(f"{name}: {view.CLASSES.get(name, 'of an unknown class')}")
+            for finding in findings[: self.most]:
+                _finding(finding, page)
+            self._rest(len(findings), page, f"{name} findings")
+        hidden = sum(len(unit["suppressed"]) for unit in view.rows(document, "units"))
+        if hidden:
+            page.line(f"{hidden} more hidden by comments in the reviewed code; the report lists them")
+
+    def _agreement(self, document: Document, page: Page) -> None:
+        lines = view.agreement(document)
+        if lines:
+            page.section("AGREEMENT")
+            for line in lines[: self.most]:
+                page.line(line)
+            self._rest(len(lines), page, "pairs of executors")
+
+    def _failures(self, document: Document, page: Page) -> None:
+        causes = view.causes(document)
+        if causes:
+            page.section("FAILURES")
+            for cause in causes[: self.most]:
+                page.line(view.cause_line(cause), limit=400)
+            self._rest(len(causes), page, "causes")
+
+    def _verdict(self, document: Document, page: Page) -> None:
+        verdict = document.get("verdict") or {}
+        folders = verdict.get("folders") or {}
+        reasons = verdict.get("reasons") or []
+        page.line(f"VERDICT: {view.outcome(document)}", 0)
+        for folder, outcome in folders.items():
+            page.line(f"{outcome}: {folder}")
+        for reason in reasons[: self.most]:
+            folder = f" ({reason['folder']})" if reason["folder"] and len(folders) > 1 else ""
+            word = "note" if reason["outcome"] == "PASS" else reason["outcome"]
+            page.line(f"{word} [{reason['code']}] {reason['text']}{folder}", limit=800)
+        self._rest(len(reasons), page, "reasons")
+
+
+def _panels(document: Document, page: Page) -> None:
+    found = view.panel_rows(document)
+    if found:
+        page.section("PANELS")
+        page.table(view.PANEL_HEADER, found)
+
+
+def _finding(finding: Mapping[str, Any], page: Page) -> None:
+    indent = 4
+    severity = one_line(finding["severity"], MARGIN - 1).ljust(MARGIN)
+    room = page.width - indent - MARGIN
+    place = one_line(view.place(finding), 4000)
+    title = one_line(finding["title"], 4000)
+    if len(place) + 1 + len(title) <= room:
+        page.short(f"{place} {title}", indent, severity)
+    else:
+        # The end of a path and its line number say more than its start.
+        page.short(place if len(place) <= room else "..." + place[3 - room :], indent, severity)
+        page.short(title, indent + MARGIN)
+    mark = "BLOCKING, " if finding["blocking"] else ""
+    page.short(f"{mark}{', '.join(finding['executors'])}: {finding['reason']}", indent + MARGIN)
+
+
+def _pairs(document: Document, page: Page) -> None:
+    lines = view.pair_lines(document)
+    if lines:
+        page.section("PAIRS")
+        for line in lines:
+            page.line(line)
+
+
+def _choices(document: Document, page: Page) -> None:
+    cases = view.choices(document)
+    if cases:
+        page.section("CHOICES")
+    for case in cases:
+        choice = case["choice"]
+        page.line(f"{case['case']}: {view.winner(choice)}")
+        for answer in choice["answers"]:
+            sure = "" if answer["confidence"] is None else f" (confidence {answer['confidence']:.2f})"
+            page.line(f"{view.voice(answer)}: {' > '.join(answer['ranking'])}{sure}", 4)
+            if answer["would_change_mind"]:
+                page.line(f"would change its mind: {answer['would_change_mind']}", 6, 400)
+        header, body = view.score_table(choice)
+        page.table(header, body, 4)
+
+
+def _usage(document: Document, page: Page) -> None:
+    found = view.usage_rows(document)
+    if found:
+        page.section("USAGE")
+        page.table(["pool", "units", "input tokens", "cached", "output", "cost"], found)

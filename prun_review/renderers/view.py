@@ -1,0 +1,264 @@
+"""What the renderers show, taken from the run document: order, grouping and wording, no escaping."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Document = Mapping[str, Any]
+
+CLASSES = {
+    "consensus": "held by independent executors",
+    "contested": "held differently by independent executors",
+    "uncertain": "perhaps the same defect, not settled",
+    "single": "held by one voice only",
+    "ungrounded": "not found in the reviewed tree",
+}
+"""Class of a finding -> what it means, in the order shown."""
+
+NO_VERDICT = "INCOMPLETE: the run has no end"
+NOTHING = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One cause of lost units, told once."""
+
+    executor: str
+    status: str
+    reason: str
+    message: str
+    units: int
+    others: int
+    """How many further, different messages came with the same reason."""
+
+
+def rows(document: Document, key: str) -> list[dict[str, Any]]:
+    """The list under ``key``; empty where the document does not have it (yet)."""
+    return list(document.get(key) or [])
+
+
+def headline(document: Document) -> str:
+    """One line: which run, how far it came, how much of it there is."""
+    counts = (len(rows(document, key)) for key in ("panels", "cases", "units"))
+    sizes = ", ".join(f"{n} {word}{'' if n == 1 else 's'}" for n, word in zip(counts, _UNITS, strict=True))
+    return f"prun_review {document.get('run_id', '?')}: {document.get('status', '?')}, {sizes}"
+
+
+_UNITS = ("panel", "question", "unit")
+
+
+def revision(document: Document) -> str:
+    """One line: which tree was reviewed."""
+    found = document.get("revision") or {}
+    if not found.get("tree"):
+        return "reviewed tree: not recorded"
+    commit = f"commit {found['commit'][:12]}" if found.get("commit") else "no commit"
+    dirty = ", uncommitted changes included" if found.get("dirty") else ""
+    return f"reviewed tree {found['tree'][:12]} ({commit}{dirty}), {found.get('files', 0)} files"
+
+
+def outcome(document: Document) -> str:
+    """The verdict line, or why there is none."""
+    verdict = document.get("verdict")
+    return (verdict.get("line") or verdict["outcome"]) if verdict else NO_VERDICT
+
+
+def answered(case: Mapping[str, Any]) -> str:
+    """``2 of 2 answered``, and whether that is worth two voices."""
+    text = f"{len(case['answered'])} of {len(case['asked'])} answered"
+    if case["independent"]:
+        return text
+    missing = [name for name in case["asked"] if name not in case["answered"]]
+    without = f", without {', '.join(missing)}" if missing else ""
+    return f"{text}{without}, no two independent voices"
+
+
+def together(entries: Iterable[Mapping[str, Any]]) -> list[str]:
+    """What was not asked, one line for each reason: ``ruff, pylint (contract): why``."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for entry in entries:
+        names = found.setdefault((entry["reason"], entry["text"]), [])
+        if entry["executor"] and entry["executor"] not in names:
+            names.append(entry["executor"])
+    return [
+        f"{', '.join(names) or 'nobody'} ({reason}){': ' if text else ''}{text}"
+        for (reason, text), names in found.items()
+    ]
+
+
+def unlisted(document: Document) -> dict[str, list[dict[str, Any]]]:
+    """Cases that were put to nobody: case -> its entries."""
+    listed = {case["case"] for case in rows(document, "cases")}
+    found: dict[str, list[dict[str, Any]]] = {}
+    for entry in rows(document, "not_asked"):
+        if entry["case"] not in listed:
+            found.setdefault(entry["case"], []).append(entry)
+    return found
+
+
+def by_class(document: Document) -> dict[str, list[dict[str, Any]]]:
+    """The findings by class, in the order of :data:`CLASSES`; an unknown class comes last."""
+    found: dict[str, list[dict[str, Any]]] = {name: [] for name in CLASSES}
+    for finding in rows(document, "findings"):
+        found.setdefault(finding["class"], []).append(finding)
+    return {name: items for name, items in found.items() if items}
+
+
+def place(finding: Mapping[str, Any]) -> str:
+    """``file:line-end``, as much of it as is known."""
+    if not finding["file"]:
+        return "no place"
+    if finding["line"] is None:
+        return str(finding["file"])
+    end = finding["end_line"]
+    last = f"-{end}" if end is not None and end != finding["line"] else ""
+    return f"{finding['file']}:{finding['line']}{last}"
+
+
+def causes(document: Document) -> list[Cause]:
+    """Why units are lost: each cause once, the most frequent first."""
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for unit in rows(document, "units"):
+        if unit["status"] not in ("valid", "planned"):
+            key = (unit["executor"], unit["status"], unit["reason"])
+            found.setdefault(key, []).append(unit["message"])
+    told = [
+        Cause(*key, message=messages[0], units=len(messages), others=len(set(messages)) - 1)
+        for key, messages in found.items()
+    ]
+    return sorted(told, key=lambda cause: -cause.units)
+
+
+def cause_line(cause: Cause) -> str:
+    """``codex failed (timeout), 3 units: message``."""
+    count = f"{cause.units} unit{'' if cause.units == 1 else 's'}"
+    more = f" (and {cause.others} other messages)" if cause.others else ""
+    message = f": {cause.message}" if cause.message else ""
+    return f"{cause.executor} {cause.status} ({cause.reason}), {count}{message}{more}"
+
+
+def agreement(document: Document) -> list[str]:
+    """One line for each pair of executors: counts, then the range or why there is none."""
+    found = document.get("agreement") or {}
+    return [
+        *(_finding_agreement(pair) for pair in found.get("findings") or []),
+        *(_choice_agreement(pair) for pair in found.get("choices") or []),
+    ]
+
+
+def _finding_agreement(pair: Mapping[str, Any]) -> str:
+    left, right = pair["left"], pair["right"]
+    counts = f"both {pair['both']}, only {left} {pair['only_left']}, only {right} {pair['only_right']}"
+    unsure = f", uncertain {pair['uncertain']}" if pair["uncertain"] else ""
+    cases = f" in {pair['cases_both']} of {pair['cases_asked']} cases"
+    kin = "" if pair["independent"] else " (not independent)"
+    psa = interval("PSA", pair["psa"], pair["why_not"])
+    return f"findings {left} / {right}{kin}: {counts}{unsure}{cases}; {psa}"
+
+
+def _choice_agreement(pair: Mapping[str, Any]) -> str:
+    wilson = interval("95 % Wilson", pair["wilson"], pair["why_not"])
+    asked = f" ({pair['n']} of {pair['of']} answered by both)"
+    return f"choices {pair['left']} / {pair['right']}: same {pair['agree']} of {pair['n']}{asked}; {wilson}"
+
+
+def interval(name: str, bounds: Sequence[float] | None, why_not: str) -> str:
+    """``PSA 0.50-0.67``, or ``PSA not estimable: because``."""
+    if not bounds:
+        return f"{name} not estimable: {why_not or 'no reason recorded'}"
+    low, high = bounds
+    return f"{name} {low:.2f}-{high:.2f}" if f"{low:.2f}" != f"{high:.2f}" else f"{name} {low:.2f}"
+
+
+def choices(document: Document) -> list[dict[str, Any]]:
+    """The cases that have a choice."""
+    return [case for case in rows(document, "cases") if case["choice"]]
+
+
+def winner(choice: Mapping[str, Any]) -> str:
+    """``sqlite (dissent: codex)``."""
+    dissent = f"; dissent: {', '.join(choice['dissent'])}" if choice["dissent"] else ""
+    return f"{choice['winner'] or 'no common choice'}{dissent}"
+
+
+def voice(answer: Mapping[str, Any]) -> str:
+    """Who answered a choice, with the repeat where there is more than one."""
+    return answer["executor"] if answer["repeat"] == 1 else f"{answer['executor']} #{answer['repeat']}"
+
+
+def score_table(choice: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
+    """Header and rows of the score table: option, criterion, then one column per executor."""
+    voices = list(dict.fromkeys(score["executor"] for score in choice["scores"]))
+    cells: dict[tuple[str, str, str], list[str]] = {}
+    for score in choice["scores"]:
+        cells.setdefault((score["option"], score["criterion"], score["executor"]), []).append(
+            str(score["score"])
+        )
+    table = []
+    for option in choice["options"]:
+        for criterion in choice["criteria"]:
+            row = ["/".join(cells.get((option, criterion, name), ["-"])) for name in voices]
+            table.append([option, criterion, *row])
+        means = (choice["totals"].get(option) or {}).get
+        table.append([option, "mean", *(_number(means(name), ".2f") for name in voices)])
+    return ["option", "criterion", *voices], table
+
+
+PANEL_HEADER = ("executor", "vendor", "lineage", "valid", "broken", "failed", "not run", "found", "s")
+"""77 columns with the names of the default pair: fits a terminal."""
+
+
+def panel_rows(document: Document) -> list[list[str]]:
+    """The cells under :data:`PANEL_HEADER`; ``valid`` says of how many asked."""
+    return [
+        [
+            *(panel[key] for key in ("executor", "vendor", "lineage")),
+            f"{panel['valid']} of {panel['asked']}",
+            *(str(panel[key]) for key in ("broken", "failed", "not_run", "findings")),
+            f"{panel['seconds']:.1f}",
+        ]
+        for panel in rows(document, "panels")
+    ]
+
+
+def usage_rows(document: Document) -> list[list[str]]:
+    """Executor, units, input, cached and output tokens, cost: one row per quota pool."""
+    return [
+        [
+            name,
+            str(used["units"]),
+            *(_number(used[key], ",") for key in ("input_tokens", "cached_tokens", "output_tokens")),
+            _cost(used),
+        ]
+        for name, used in (document.get("usage") or {}).items()
+    ]
+
+
+def _number(value: float | None, form: str) -> str:
+    return "-" if value is None else format(value, form)
+
+
+def _cost(used: Mapping[str, Any]) -> str:
+    silent = used["units_without_cost"]
+    if used["cost_usd"] is None:
+        return "not said" if silent else "-"
+    more = f" + {silent} unit{'' if silent == 1 else 's'} not said" if silent else ""
+    return f"${used['cost_usd']:.4f}{more}"
+
+
+def pair_lines(document: Document) -> list[str]:
+    """How many findings of which executors were paired: one line per pair of executors."""
+    joined: dict[str, dict[str, int]] = {}
+    alone: dict[str, int] = {}
+    for pair in rows(document, "pairs"):
+        sides = [side["executor"] for side in (pair["left"], pair["right"]) if side]
+        if len(sides) == 2:
+            kin = "" if pair["independent"] else " (not independent)"
+            counts = joined.setdefault(f"{' / '.join(sides)}{kin}", {})
+            counts[pair["outcome"]] = counts.get(pair["outcome"], 0) + 1
+        else:
+            alone[sides[0]] = alone.get(sides[0], 0) + 1
+    lines = [f"{who}: {', '.join(f'{n} {what}' for what, n in c.items())}" for who, c in joined.items()]
+    return lines + ([f"alone: {', '.join(f'{who} {n}' for who, n in alone.items())}"] if alone else [])

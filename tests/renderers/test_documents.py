@@ -1,0 +1,262 @@
+"""Every renderer on whole documents: what a person reads, and nothing active whatever is in it."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from prun_review.codec import encode
+from prun_review.model import Finding
+from prun_review.renderers import RENDERERS
+from prun_review.renderers.escape import columns
+from prun_review.renderers.json import dumps
+from prun_review.renderers.terminal import Terminal
+from tests.renderers import sample
+from tests.renderers.test_escape import is_active
+
+SUMMARY = """\
+prun_review 20261129-120000-ab12: finished, 2 panels, 3 questions, 3 units
+reviewed tree 99aabbccddee (commit 1a2b3c4d5e6f, uncommitted changes included),
+  120 files
+
+PANELS
+  executor  vendor     lineage     valid  broken  failed  not run  found     s
+  codex     openai     openai     3 of 3       0       0        0      1  12.5
+  sonnet    anthropic  anthropic  2 of 3       0       1        0      0  12.5
+
+QUESTIONS
+  panels/security/probe_shop.py::probe_injection[auth]
+    "Audit src/auth for injection defects."
+    2 of 2 answered
+  panels/security/probe_shop.py::probe_injection[billing]
+    "Audit src/auth for injection defects."
+    1 of 2 answered, without sonnet, no two independent voices
+  panels/design/probe_ledger.py::probe_ledger_format
+    "Audit src/auth for injection defects."
+    2 of 2 answered
+    not asked: ruff (contract): an analyser cannot answer a choice
+
+FINDINGS: 1 consensus, 1 single
+  consensus: held by independent executors
+    critical  src/auth/login.py:12 SQL injection in login
+              BLOCKING, codex, sonnet: codex and sonnet name the same lines;...
+  single: held by one voice only
+    medium    no place Token never expires
+              sonnet: codex does not have it
+
+PAIRS
+  codex / sonnet: 1 match
+  alone: sonnet 1
+
+CHOICES
+  panels/design/probe_ledger.py::probe_ledger_format: no common choice; dissent:
+    codex
+    codex: jsonl > sqlite (confidence 0.80)
+      would change its mind: concurrent writers
+    sonnet: sqlite > jsonl
+    option  criterion     codex  sonnet
+    jsonl   crash safety      4       2
+    jsonl   greppability      5       -
+    jsonl   mean           4.50    2.00
+    sqlite  crash safety      -       5
+    sqlite  greppability      -       -
+    sqlite  mean              -    5.00
+
+AGREEMENT
+  findings codex / sonnet: both 1, only codex 0, only sonnet 1 in 1 of 2 cases;
+    PSA 0.50-0.67
+  choices codex / sonnet: same 0 of 1 (1 of 1 answered by both); 95 % Wilson not
+    estimable: fewer than 10 choices
+
+FAILURES
+  sonnet failed (rate-limited), 1 unit: usage limit reached
+
+USAGE
+  pool    units  input tokens  cached  output  cost
+  codex       3       120,000       -     900  not said
+  sonnet      3             1       0       2  $0.4200 + 1 unit not said
+
+reports: /home/ann/project/reports/20261129-120000-ab12/report.md and report.json
+
+VERDICT: FAIL: 1 critical held by codex and sonnet
+  PASS: panels/design
+  FAIL: panels/security
+  FAIL [consensus] critical: SQL injection in login (src/auth/login.py:12)
+    (panels/security)
+"""
+
+
+def test_the_terminal_summary_word_for_word() -> None:
+    where = "reports: /home/ann/project/reports/20261129-120000-ab12/report.md and report.json"
+    assert Terminal(extra=(where,))(sample.document()) == SUMMARY
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [
+        "# Review: FAIL: 1 critical held by codex and sonnet",
+        "| `panels/security` | FAIL |",
+        "| sonnet | anthropic | anthropic | 2 of 3 | 0 | 1 | 0 | 0 | 12.5 |",
+        "- `panels/security/probe_shop.py::probe_injection[billing]`: 1 of 2 answered, without sonnet",
+        "  - not asked: ruff (contract): an analyser cannot answer a choice",
+        "### Consensus (1): held by independent executors",
+        "#### critical: SQL injection in login\n\n`src/auth/login.py:12`, **blocking**, codex, sonnet",
+        "**codex** at `src/auth/login.py:12` (severity critical, category other, unchecked):",
+        "> d\n\n```text\nq = f'{u}'\n```",
+        "Suggestion:\n\n> Set exp.",
+        "| `codex-1#1` | `sonnet-1#1` | match | 0.71 | same lines |",
+        "| jsonl | crash safety | 4 | 2 |",
+        "- sonnet on sqlite, crash safety: 5: journal",
+        "PSA 0.50-0.67",
+        "95 % Wilson not estimable: fewer than 10 choices",
+        "- sonnet failed (rate-limited), 1 unit: usage limit reached",
+    ],
+)
+def test_the_markdown_report_says(expected: str) -> None:
+    assert expected in RENDERERS["markdown"](sample.document())
+
+
+def test_the_json_report_is_the_document_in_its_order() -> None:
+    text = RENDERERS["json"](sample.document())
+    assert json.loads(text) == sample.document()
+    assert list(json.loads(text)) == list(sample.document())
+    assert text.isascii()
+    assert text.endswith("}\n")
+
+
+@pytest.mark.parametrize("text", ["##[error]x", "###[x", "a##", "\\##vso[", "##", "# #"])
+def test_json_keeps_hashes_but_not_their_command(text: str) -> None:
+    out = dumps({text: [text]})
+    assert json.loads(out) == {text: [text]}
+    assert "##" not in out
+
+
+def test_json_refuses_what_no_json_reader_takes() -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        dumps({"score": float("nan")})
+
+
+HOSTILE = [
+    sample.HOSTILE,
+    sample.HOSTILE * 30,
+    "x" * 10_000,
+    "日" * 3000,
+    "\u0301" * 3000,
+    "::" * 40,
+    "\n" * 50,
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=["all", "long", "word", "wide", "combining", "colons", "lines"])
+@pytest.mark.parametrize("name", sorted(RENDERERS))
+def test_nothing_foreign_is_active(name: str, text: str) -> None:
+    out = RENDERERS[name](sample.hostile(sample.document(), text))
+    assert not is_active(out)
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]", out)
+    if name == "markdown":
+        prose = re.sub(r"(?ms)^(`{3,})text\n.*?^\1$", "", out)
+        outside = re.sub(r"`[^`\n]*`", "", prose.replace("\\`", ""))
+        assert not re.search(r"<|[@]\w|!\[|(?<!\\)\[|://", outside)
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=["all", "long", "word", "wide", "combining", "colons", "lines"])
+@pytest.mark.parametrize("width", [40, 80, 132])
+def test_the_summary_stays_within_the_width(width: int, text: str) -> None:
+    out = Terminal(width=width)(sample.hostile(sample.document(), text))
+    assert max(columns(line) for line in out.splitlines()) <= width
+
+
+def test_a_hostile_quote_stays_in_its_fence() -> None:
+    quote = "```\n</pre><script>alert(1)</script>\n````\n::error::x"
+    member = sample.member("codex", "u", id="u#1", title="t", quote=quote)
+    out = RENDERERS["markdown"](sample.document(findings=[sample.group("single", [member])]))
+    assert "`````text\n```\n</pre><script>alert(1)</script>\n````\n: :error::x\n`````" in out
+
+
+def started() -> dict[str, Any]:
+    """What is there of a run that only began."""
+    return {"schema_version": 1, "run_id": "r", "status": "started", "started": "2026", "finished": None}
+
+
+@pytest.mark.parametrize("document", [{}, started(), {**started(), "verdict": None, "units": []}])
+@pytest.mark.parametrize("name", ["terminal", "markdown"])
+def test_a_run_without_an_end_is_shown_and_called_incomplete(name: str, document: dict[str, Any]) -> None:
+    assert "INCOMPLETE: the run has no end" in RENDERERS[name](document)
+
+
+def test_each_cause_of_failure_is_told_once_with_its_count() -> None:
+    def lost(n: int, message: str = "Not logged in") -> dict[str, Any]:
+        return sample.unit("codex", f"c{n}", status="failed", reason="not-logged-in", message=message)
+
+    units = [sample.unit("sonnet", "c9", status="broken", reason="contract", message="2 violations")]
+    units += [lost(n) for n in range(11)] + [lost(12, "Not logged in (request 77)")]
+    out = Terminal()(sample.document(units=units))
+    assert (
+        "FAILURES\n"
+        "  codex failed (not-logged-in), 12 units: Not logged in (and 1 other messages)\n"
+        "  sonnet broken (contract), 1 unit: 2 violations\n" in out
+    )
+
+
+def many(n: int) -> list[dict[str, Any]]:
+    return [
+        sample.group("single", [sample.member("codex", "u", id=f"u#{i}", title=f"defect {i}")])
+        for i in range(n)
+    ]
+
+
+def test_a_long_list_is_cut_and_says_how_much_is_missing() -> None:
+    document = sample.document(findings=many(55))
+    out = Terminal(most=40)(document)
+    assert "FINDINGS: 55 single" in out
+    assert "defect 39\n" in out
+    assert "defect 40" not in out
+    assert "and 15 more single findings in the report" in out
+    assert "defect 54" in RENDERERS["markdown"](document)
+
+
+def test_the_end_of_a_long_path_is_kept() -> None:
+    path = "src/" + "deep/" * 30 + "orders.py"
+    member = sample.member("codex", "u", id="u#1", title="Total is wrong", file=path, line=7, end_line=9)
+    out = Terminal()(sample.document(findings=[sample.group("single", [member])]))
+    assert re.search(r"medium    \.\.\.[\w/]+/deep/orders.py:7-9\n              Total is wrong\n", out)
+
+
+def test_what_comments_hide_is_listed() -> None:
+    hidden = encode(Finding("assert used", file="a.py", line=3, rule="S101"))
+    document = sample.document(units=[sample.unit("ruff", "c", suppressed=[hidden])])
+    assert "1 more hidden by comments in the reviewed code" in Terminal()(document)
+    assert "- ruff: medium `S101` `a.py:3`: assert used" in RENDERERS["markdown"](document)
+
+
+def test_violations_and_salvage_are_all_in_the_report() -> None:
+    found = [{"code": "schema", "where": "/findings/0/line", "text": "not a number"}]
+    document = sample.document(units=[sample.unit("codex", "c", violations=found, salvage=found)])
+    out = RENDERERS["markdown"](document)
+    assert "  - violation `schema` at `/findings/0/line`: not a number" in out
+    assert "  - salvage `schema` at `/findings/0/line`: not a number" in out
+
+
+def test_a_case_put_to_nobody_is_listed_with_the_reason() -> None:
+    entry = {"id": "c", "case": "c", "folder": "p", "executor": "", "reason": "skipped", "text": "no net"}
+    document = sample.document(cases=[], not_asked=[entry])
+    assert "QUESTIONS\n  c\n    not asked: nobody (skipped): no net\n" in Terminal()(document)
+    assert "- `c`: put to nobody\n  - not asked: nobody (skipped): no net" in RENDERERS["markdown"](document)
+
+
+def test_repeats_stand_side_by_side_in_the_score_table() -> None:
+    choice = sample.choice()
+    choice["scores"].append(sample.score("jsonl", "crash safety", "codex", 1))
+    choice["answers"].append({**choice["answers"][0], "repeat": 2})
+    out = Terminal()(sample.document(cases=[sample.case("c", choice=choice)]))
+    assert "jsonl   crash safety    4/1       2" in out
+    assert "codex #2: jsonl > sqlite" in out
+
+
+def test_a_very_long_text_is_cut_and_says_so() -> None:
+    member = sample.member("codex", "u", id="u#1", title="t", detail="word " * 10_000)
+    out = RENDERERS["markdown"](sample.document(findings=[sample.group("single", [member])]))
+    assert "> (cut: 30000 more characters in the JSON report)" in out
