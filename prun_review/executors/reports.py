@@ -96,7 +96,7 @@ def finding_of(
     kind = kind_of(tool, rule) or otherwise
     said = " ".join(clean(message).split()) or f"{tool} reports {rule or 'a result without a message'}"
     title = said[:_TITLE].rstrip(" .")
-    if name and name != title:
+    if name not in ("", title, "blacklist"):  # bandit's name of forty rules that have their own ids
         title = f"{title} ({name})"
     first = kind.phrase[:1].upper() + kind.phrase[1:] + "." if kind.phrase else said
     return Finding(

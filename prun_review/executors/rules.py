@@ -74,7 +74,7 @@ bare except                           | medium | error-handling  | E722 W0702
 broad except                          | low    | error-handling  | BLE001 W0718
 swallowed exception                   | low    | error-handling  | B110 B112
 exception raised without its cause    | low    | error-handling  | B904 W0707
-resource not closed                   | medium | resource        | SIM115 R1732
+resource open without context manager | medium | resource        | SIM115 R1732
 request without a timeout             | medium | resource        | B113 W3101
 cache keeps its instance alive        | low    | resource        | B019 W1518
 unused import                         | low    | maintainability | F401 W0611
