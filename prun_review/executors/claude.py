@@ -1,0 +1,253 @@
+"""Anthropic's ``claude -p``: command line, result envelope, failures (measured with 2.1.197 and 2.1.332).
+
+Isolation: ``--setting-sources ""`` keeps settings, hooks and CLAUDE.md of user and reviewed tree out,
+``--strict-mcp-config`` its MCP servers.  The file tools are confined to the working directory, the
+snapshot; what lies outside is denied, also through a symbolic link.  HOME stays the user's, because
+the login lives there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from prun_review.config import ExecutorConfig
+from prun_review.errors import BriefError
+from prun_review.executors import environment, reasons
+from prun_review.model import Reading, Usage
+from prun_review.ports import Command, Located, Missing, Output, Request
+
+FIXED = {
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    "DISABLE_AUTOUPDATER": "1",
+    "CLAUDE_CODE_MAX_RETRIES": "2",
+    "API_TIMEOUT_MS": "120000",
+}
+"""No hidden title call, no update, and an end to retries: the default of 10 takes over three minutes."""
+
+MAX_SCHEMA = 120_000
+"""Bytes of a schema: it travels in argv, where Linux allows 128 KiB for one argument."""
+
+MOST_DOLLARS = 1e6
+"""A cost at or above this is a damaged number, not a bill."""
+
+READ_TOOLS = ("--tools", "Read,Grep,Glob", "--permission-mode", "dontAsk")
+FULL_TOOLS = (
+    *("--tools", "Read,Grep,Glob,Edit,Write,Bash", "--permission-mode", "acceptEdits"),
+    *("--allowedTools", "Bash"),
+)
+
+REMEDY = "pip install 'prun-review[vendors]', or put claude on PATH, or set path in {place}"
+
+_BY_STATUS = {
+    400: "bad-request",
+    401: "not-logged-in",
+    403: "bad-request",
+    404: "model-not-found",
+    413: "prompt-too-long",
+    429: "rate-limited",
+    500: "over-capacity",
+    503: "over-capacity",
+    529: "over-capacity",
+}
+_BY_SUBTYPE = {
+    "error_max_turns": "turn-limit",
+    "error_max_budget_usd": "turn-limit",
+    "error_max_structured_output_retries": "no-answer",
+}
+
+
+@dataclass(slots=True)
+class Claude:
+    """Executor for ``claude -p``.
+
+    ``access``: ``read`` and ``run`` give it Read, Grep and Glob and nothing else.  It gets no Bash
+    for ``run`` either: claude has no sandbox of its own, and an allow-list of git commands is none
+    (``git diff --no-index`` reads anywhere, ``git log --output`` writes anywhere).  ``full`` adds
+    Edit, Write and an unconfined Bash.
+    """
+
+    name: str
+    vendor: str
+    lineage: str
+    contracts: frozenset[str]
+    identity: str
+    limit: int | None
+    names: tuple[str, ...]
+    """Environment variables that its child may see."""
+    model: str
+    path: str = ""
+    effort: str = ""
+    args: tuple[str, ...] = ()
+    paid: bool = True
+    native: bool = True
+
+    @classmethod
+    def configured(cls, table: ExecutorConfig) -> Claude:
+        """From its table; ``ConfigError`` where the table asks for another vendor's key."""
+        model = table.model or "sonnet"
+        place = f"[tool.prun_review.executor.{table.name}]"
+        return cls(
+            name=table.name,
+            vendor=table.vendor or "anthropic",
+            lineage=table.lineage or "claude",
+            contracts=frozenset(table.contracts or ("findings", "choice", "prose")),
+            identity=environment.identity(model, table.effort, table.args),
+            limit=table.limit or None,
+            names=environment.vendor_names("anthropic", table.env, place),
+            model=model,
+            path=table.path,
+            effort=table.effort,
+            args=table.args,
+        )
+
+    def locate(self, env: Mapping[str, str], forbidden: Sequence[Path]) -> Located | Missing:
+        """Configured path, PATH, then the package ``claude-agent-sdk``."""
+        return environment.find(
+            "claude",
+            env,
+            forbidden,
+            configured=self.path,
+            package="claude_agent_sdk/_bundled/claude",
+            remedy=REMEDY.format(place=f"[tool.prun_review.executor.{self.name}]"),
+        )
+
+    def version_argv(self, located: Located) -> tuple[str, ...]:
+        """``claude --version``."""
+        return (*located.argv, "--version")
+
+    def login_argv(self, located: Located) -> tuple[str, ...] | None:
+        """``claude auth status``: exit status 0 for a login, a token or a key."""
+        return (*located.argv, "auth", "status")
+
+    def child_env(self, env: Mapping[str, str]) -> dict[str, str]:
+        """Base, network and Anthropic's own names, with retries bounded and updates off."""
+        return environment.child_env(env, self.names, FIXED)
+
+    def command(self, request: Request) -> Command:
+        """The command line of a review; ``BriefError`` for a schema too large for argv."""
+        argv = [*request.located.argv, "-p", "--model", self.model, "--output-format", "json"]
+        argv += ["--no-session-persistence", "--setting-sources", "", "--strict-mcp-config"]
+        argv += ["--disable-slash-commands"]
+        argv += ["--effort", self.effort] if self.effort else []
+        if request.schema is not None:
+            schema = json.dumps(request.schema, separators=(",", ":"))
+            if len(schema) > MAX_SCHEMA:
+                raise BriefError(
+                    f"the contract's schema has {len(schema)} bytes; claude takes at most {MAX_SCHEMA}",
+                    place=request.unit.place,
+                    remedy="fewer or shorter options and criteria",
+                )
+            argv += ["--json-schema", schema]
+        argv += FULL_TOOLS if request.unit.brief.access == "full" else READ_TOOLS
+        fixed = {**FIXED, "TMPDIR": environment.temporary(request.out)}
+        return Command(
+            argv=(*argv, *self.args),
+            env=environment.child_env(request.env, self.names, fixed, (request.tree,)),
+            cwd=request.tree,
+            stdin=request.prompt.encode("utf-8", "replace"),
+        )
+
+    def read(self, output: Output, request: Request) -> Reading:
+        """Exit status 0, ``is_error`` false and a structured output make an answer; never ``subtype``."""
+        result = _envelope(output.stdout)
+        usage = _usage(result)
+        said = _said(result) or reasons.decoded(output.stdout or output.stderr)[-2000:]
+        stopped = reasons.ended(output.exit, reasons.line(said), usage)
+        if stopped is not None:
+            return stopped
+        if not result:
+            return _without_envelope(output)
+        if result.get("is_error") is not False or output.exit.code != 0:
+            return reasons.failed(_reason(result, said), said or "an error without a word", usage)
+        payload, text = result.get("structured_output"), result.get("result")
+        if request.schema is not None:
+            if isinstance(payload, dict):
+                return Reading("answered", payload=payload, usage=usage)
+            reason = reasons.classify(said, "no-answer") if len(said) < 500 else "no-answer"
+            return reasons.failed(reason, f"no structured output; it said: {said}", usage)
+        if isinstance(text, str) and text.strip() and result.get("num_turns") != 0:
+            return Reading("answered", text=text, usage=usage)
+        return reasons.failed("no-answer", f"no turn was made or no text given: {said}", usage)
+
+
+def _without_envelope(output: Output) -> Reading:
+    """No result object on stdout: cut, never finished, or a message in place of one."""
+    stdout, stderr = reasons.decoded(output.stdout).strip(), reasons.decoded(output.stderr).strip()
+    if output.cut:
+        return reasons.failed("no-answer", f"the result was cut: {output.cut}")
+    said = stdout[-2000:] if stdout and not stdout.startswith("{") else stderr[-2000:]
+    default = "no-answer" if output.exit.code == 0 else "unknown"
+    size = f"{len(output.stdout)} bytes on stdout are not one JSON result"
+    where = f"exit status {output.exit.code}; {size if output.stdout else 'nothing on stdout'}"
+    return reasons.failed(reasons.classify(said, default), f"{where}: {said}" if said else where)
+
+
+def _envelope(stdout: bytes) -> dict[str, Any]:
+    """The result object: all of stdout, or else the last line that is one; empty where there is none."""
+    text = reasons.decoded(stdout).strip()
+    for candidate in (text, *reversed(text.splitlines()[-50:])):
+        if not candidate.lstrip().startswith("{"):
+            continue
+        try:
+            value = json.loads(candidate, parse_constant=_refused)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, dict) and value.get("type") == "result":
+            return value
+    return {}
+
+
+def _refused(word: str) -> Any:
+    raise ValueError(f"{word} is not JSON")
+
+
+def _said(result: Mapping[str, Any]) -> str:
+    """The envelope's own words: ``result``, or ``errors`` where a limit of the run was hit."""
+    text, errors = result.get("result"), result.get("errors")
+    if isinstance(text, str):
+        return text
+    return "; ".join(e for e in errors if isinstance(e, str)) if isinstance(errors, list) else ""
+
+
+def _reason(result: Mapping[str, Any], said: str) -> str:
+    """The text first, as it tells a quota from a rate limit; then the status, then the subtype.
+
+    Not the other way round: a 401 whose text speaks of a used refresh token is a race, not a login.
+    """
+    status, subtype = result.get("api_error_status"), result.get("subtype")
+    if result.get("is_error") is False:
+        return "unknown"
+    by_status = _BY_STATUS.get(status, "unknown") if isinstance(status, int) else "unknown"
+    by_subtype = _BY_SUBTYPE.get(subtype, by_status) if isinstance(subtype, str) else by_status
+    return reasons.classify(said, by_subtype) if by_subtype != "no-answer" else by_subtype
+
+
+def _usage(result: Mapping[str, Any]) -> Usage:
+    """Summed over ``modelUsage``: ``usage`` leaves calls out and is 0 after a fallback request."""
+    models = result.get("modelUsage")
+    rows = [m for m in models.values() if isinstance(m, dict)] if isinstance(models, dict) else []
+    new, fresh = _total(rows, "inputTokens"), _total(rows, "cacheCreationInputTokens")
+    cached = _total(rows, "cacheReadInputTokens")
+    known = [n for n in (new, fresh, cached) if n is not None]
+    return Usage(
+        input_tokens=sum(known) if known else None,
+        cached_tokens=cached,
+        output_tokens=_total(rows, "outputTokens"),
+        cost_usd=_dollars(result.get("total_cost_usd")),
+    )
+
+
+def _dollars(value: object) -> float | None:
+    """A sum of money, or None for what cannot be one; a number too large for a float is none."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return float(value) if 0 <= value < MOST_DOLLARS else None
+
+
+def _total(rows: Sequence[Mapping[str, Any]], key: str) -> int | None:
+    numbers = [n for row in rows if (n := reasons.count(row.get(key))) is not None]
+    return sum(numbers) if numbers else None

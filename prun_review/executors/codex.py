@@ -1,0 +1,240 @@
+"""OpenAI's ``codex exec``: command line, event stream, failures (measured with 0.163 and 0.171).
+
+Isolation: a configuration home of our own without the user's ``config.toml`` and ``AGENTS.md``;
+``project_doc_max_bytes=0`` keeps the reviewed tree's AGENTS.md out of the request and
+``skills.include_instructions=false`` its ``.agents/skills`` and ``.codex/skills`` (their descriptions
+otherwise stand in a developer message).  Shell commands of the model run in codex's own sandbox,
+without network and without the variables whose names say KEY, SECRET or TOKEN; the read-only sandbox
+reads the whole disk, so what the reviewing user may read can end up in an answer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from prun_review.config import ExecutorConfig
+from prun_review.executors import environment, reasons
+from prun_review.model import Reading, Usage
+from prun_review.ports import Command, Located, Missing, Output, Request
+
+SCHEMA, ANSWER = "schema.json", "last.json"
+"""The schema given to ``--output-schema`` and the final message from ``-o``, below the attempt."""
+
+REMEDY = "pip install 'prun-review[vendors]', or put codex on PATH, or set path in {place}"
+
+SWITCHES = (
+    "project_doc_max_bytes=0",
+    "skills.include_instructions=false",
+    'web_search="disabled"',
+    "shell_environment_policy.ignore_default_excludes=false",
+)
+"""``-c`` settings of every dispatch."""
+
+
+@dataclass(slots=True)
+class Codex:
+    """Executor for ``codex exec``.
+
+    ``access``: ``read`` and ``run`` use the read-only sandbox, in which the model can run commands
+    but write nothing; ``full`` uses workspace-write.  Web search is off for all of them.  Without a
+    configured model or effort the CLI's defaults hold, and the identity says ``default``.
+    """
+
+    name: str
+    vendor: str
+    lineage: str
+    contracts: frozenset[str]
+    identity: str
+    limit: int | None
+    names: tuple[str, ...]
+    """Environment variables that its child may see."""
+    path: str = ""
+    model: str = ""
+    effort: str = ""
+    args: tuple[str, ...] = ()
+    paid: bool = True
+    native: bool = True
+
+    @classmethod
+    def configured(cls, table: ExecutorConfig) -> Codex:
+        """From its table; ``ConfigError`` where the table asks for another vendor's key."""
+        place = f"[tool.prun_review.executor.{table.name}]"
+        return cls(
+            name=table.name,
+            vendor=table.vendor or "openai",
+            lineage=table.lineage or "gpt",
+            contracts=frozenset(table.contracts or ("findings", "choice", "prose")),
+            identity=environment.identity(table.model or "default", table.effort, table.args),
+            limit=table.limit or None,
+            names=environment.vendor_names("openai", table.env, place),
+            path=table.path,
+            model=table.model,
+            effort=table.effort,
+            args=table.args,
+        )
+
+    def locate(self, env: Mapping[str, str], forbidden: Sequence[Path]) -> Located | Missing:
+        """Configured path, PATH, then the package ``openai-codex-cli-bin``."""
+        return environment.find(
+            "codex",
+            env,
+            forbidden,
+            configured=self.path,
+            package="codex_cli_bin/bin/codex",
+            remedy=REMEDY.format(place=f"[tool.prun_review.executor.{self.name}]"),
+        )
+
+    def version_argv(self, located: Located) -> tuple[str, ...]:
+        """``codex --version``."""
+        return (*located.argv, "--version")
+
+    def login_argv(self, located: Located) -> tuple[str, ...] | None:
+        """``codex login status``; it knows the stored login only, not ``CODEX_API_KEY``."""
+        return (*located.argv, "login", "status")
+
+    def child_env(self, env: Mapping[str, str]) -> dict[str, str]:
+        """The user's own homes stay visible here; a dispatch gets clean ones in :meth:`command`."""
+        return environment.child_env(env, self.names)
+
+    def command(self, request: Request) -> Command:
+        """The command line of a review; prepares the clean homes below ``request.state``."""
+        sandbox = "workspace-write" if request.unit.brief.access == "full" else "read-only"
+        argv = [*request.located.argv, "exec", "--json", "--color", "never", "--ephemeral"]
+        argv += ["--ignore-user-config", "--ignore-rules", "--skip-git-repo-check", "-C", str(request.tree)]
+        argv += ["-m", self.model] if self.model else []
+        argv += ["-c", f"model_reasoning_effort={self.effort}"] if self.effort else []
+        argv += [word for switch in SWITCHES for word in ("-c", switch)]
+        argv += ["-s", sandbox]
+        argv += ["--output-schema", str(request.out / SCHEMA)] if request.schema is not None else []
+        argv += ["-o", str(request.out / ANSWER), *self.args, "-"]
+        files = {} if request.schema is None else {SCHEMA: json.dumps(request.schema).encode()}
+        fixed = {**_homes(request), "TMPDIR": environment.temporary(request.out)}
+        return Command(
+            argv=tuple(argv),
+            env=environment.child_env(request.env, self.names, fixed, (request.tree,)),
+            cwd=request.tree,
+            stdin=request.prompt.encode("utf-8", "replace"),
+            files=files,
+            outputs=(ANSWER,),
+        )
+
+    def read(self, output: Output, request: Request) -> Reading:
+        """Only ``turn.completed`` with exit status 0 and a final message is an answer."""
+        events = _Events.of(output.stdout)
+        stderr = reasons.decoded(output.stderr)
+        stopped = reasons.ended(output.exit, events.error or reasons.line(stderr[-500:]), events.usage)
+        if stopped is not None:
+            return stopped
+        if events.terminal == "turn.failed" or output.exit.code != 0:
+            said = events.error or stderr.strip()[-2000:] or f"exit status {output.exit.code} without a word"
+            default = "bad-request" if said.startswith("{") or output.exit.code == 2 else "unknown"
+            return reasons.failed(reasons.classify(said, default), _inner(said), events.usage)
+        if events.terminal != "turn.completed":
+            bare = not output.stdout.lstrip().startswith(b"{")  # a quota sentence beside exit status 0
+            stdout = reasons.decoded(output.stdout[-2000:]) if bare else ""
+            said = output.cut or events.error or stderr.strip()[-2000:] or stdout.strip()
+            reason = reasons.classify(events.error or stderr or stdout, "no-answer")
+            return reasons.failed(reason, f"the event stream has no turn.completed: {said}", events.usage)
+        text = _final(output, events, request)
+        if not text.strip():
+            why = f"no final message that is whole ({output.cut})" if output.cut else "no final message"
+            return reasons.failed("no-answer", f"the turn completed with {why}", events.usage)
+        return Reading("answered", text=text, usage=events.usage)
+
+
+def _homes(request: Request) -> dict[str, str]:
+    """Clean HOME and CODEX_HOME for this run, with the user's login linked in.
+
+    The login is a link, so that it is never read by us and that a refreshed token is written to the
+    user's own file (codex 0.163 writes through the link): a copy would use up the refresh token and
+    log the user out.  HOME is ours too, because codex looks for skills in it and its shell commands
+    are login shells.
+    """
+    home, codex = (environment.private(request.state / name) for name in ("home", "codex"))
+    users = request.env.get("CODEX_HOME") or os.path.join(request.env.get("HOME", ""), ".codex")
+    login = Path(users, "auth.json")
+    if login.is_absolute() and login.exists():
+        with contextlib.suppress(FileExistsError):  # linked by an earlier dispatch, or just now
+            (codex / "auth.json").symlink_to(login)
+    return {"HOME": str(home), "CODEX_HOME": str(codex)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Events:
+    """What the event stream says; unknown events and items are passed over."""
+
+    terminal: str
+    """The last of ``turn.completed`` and ``turn.failed``, or empty."""
+    message: str
+    """The last agent message: earlier ones are progress reports, however well they parse."""
+    error: str
+    """Of ``turn.failed``, else the last top-level error.  An error *item* is only a warning."""
+    usage: Usage
+
+    @classmethod
+    def of(cls, stdout: bytes) -> _Events:
+        terminal, message, error, failure, usage = "", "", "", "", Usage()
+        for event in _objects(stdout):
+            kind, item = event.get("type"), event.get("item")
+            if kind in ("turn.completed", "turn.failed"):
+                terminal = kind
+                usage = _usage(event.get("usage"))
+                failure = _message(event.get("error"))
+            elif kind == "error":
+                error = _message(event)
+            elif kind == "item.completed" and isinstance(item, dict) and item.get("type") == "agent_message":
+                text = item.get("text")
+                message = text if isinstance(text, str) else message
+        return cls(terminal, message, failure or error, usage)
+
+
+def _objects(stdout: bytes) -> Iterator[dict[str, Any]]:
+    """The JSON objects among the lines; whatever else stands there is not ours to judge."""
+    for raw in stdout.split(b"\n"):
+        if not raw.lstrip(b"\xef\xbb\xbf \t").startswith(b"{"):
+            continue
+        try:
+            value = json.loads(reasons.decoded(raw))
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, dict):
+            yield value
+
+
+def _message(holder: object) -> str:
+    message = holder.get("message") if isinstance(holder, dict) else holder
+    return message if isinstance(message, str) else ""
+
+
+def _inner(said: str) -> str:
+    """The message inside a raw JSON error body, which a 400 leaves as it came."""
+    body = next(_objects(said.encode("utf-8", "replace")), {})
+    return _message(body.get("error")) or said
+
+
+def _usage(value: object) -> Usage:
+    given = value if isinstance(value, dict) else {}
+    return Usage(
+        input_tokens=reasons.count(given.get("input_tokens")),
+        cached_tokens=reasons.count(given.get("cached_input_tokens")),
+        output_tokens=reasons.count(given.get("output_tokens")),
+    )
+
+
+def _final(output: Output, events: _Events, request: Request) -> str:
+    """The final message.  Where a stream was cut, only one that proves its own end: whole JSON."""
+    from_file = reasons.decoded(output.files.get(ANSWER) or b"")
+    text = from_file if output.cut and from_file else events.message or from_file
+    if output.cut:
+        try:
+            whole = request.schema is not None and isinstance(json.loads(text), dict)
+        except (ValueError, RecursionError):
+            whole = False
+        return text if whole else ""
+    return text

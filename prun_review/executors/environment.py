@@ -1,0 +1,173 @@
+"""What a child gets to see of the surroundings, and where its program is looked for.
+
+A child's environment is built from names, never copied: the machine's secrets are many and a model
+can run ``env``.  A program is found by a configured path, an absolute entry of PATH, or the package
+that carries it; never inside the reviewed tree, where anybody may have put a ``codex``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import sysconfig
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from prun_review.errors import ConfigError, LaunchError
+from prun_review.ports import Located, Missing
+
+BASE_NAMES = ("HOME", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "TZ", "USER", "LOGNAME")
+"""What every child gets, where it is set; PATH and TERM come on top."""
+
+NETWORK_NAMES = (
+    *(f"{scheme}_{word}" for scheme in ("HTTP", "HTTPS", "ALL", "NO") for word in ("PROXY",)),
+    *(f"{scheme}_{word}" for scheme in ("http", "https", "all", "no") for word in ("proxy",)),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"),
+)
+"""Proxies and certificates: what a program needs to reach its service from behind a company's wall."""
+
+VENDOR_NAMES: Mapping[str, tuple[str, ...]] = {
+    "openai": (
+        "CODEX_HOME",
+        "CODEX_API_KEY",
+        "CODEX_ACCESS_TOKEN",
+        "OPENAI_API_KEY",
+        "OPENAI_BASE_URL",
+        "OPENAI_ORGANIZATION",
+        "OPENAI_PROJECT",
+    ),
+    "anthropic": (
+        "CLAUDE_CONFIG_DIR",
+        "CLAUDE_CODE_OAUTH_TOKEN",
+        "ANTHROPIC_API_KEY",
+        "ANTHROPIC_AUTH_TOKEN",
+        "ANTHROPIC_BASE_URL",
+    ),
+}
+"""The variables of each vendor's CLI; one vendor's worker never gets another's."""
+
+
+def child_env(
+    env: Mapping[str, str],
+    names: Iterable[str] = (),
+    fixed: Mapping[str, str] | None = None,
+    forbidden: Sequence[Path] = (),
+) -> dict[str, str]:
+    """The complete environment of a child: base and ``names`` from ``env``, then ``fixed`` over it.
+
+    PATH keeps its absolute entries outside the ``forbidden`` directories.
+    """
+    child = {name: env[name] for name in (*BASE_NAMES, *names) if name in env}
+    child["PATH"] = os.pathsep.join(path_entries(env.get("PATH", os.defpath), forbidden))
+    return child | {"TERM": "dumb"} | dict(fixed or {})
+
+
+def vendor_names(vendor: str, further: Iterable[str], place: str) -> tuple[str, ...]:
+    """The names a vendor's CLI may see; ``ConfigError`` where ``further`` asks for another's."""
+    foreign = {name: who for who, names in VENDOR_NAMES.items() if who != vendor for name in names}
+    asked = tuple(further)
+    for name in asked:
+        if name in foreign:
+            raise ConfigError(
+                f"env names {name}, which belongs to {foreign[name]}",
+                place=place,
+                remedy="leave it out: a vendor's key is not given to another vendor's worker",
+            )
+    return (*NETWORK_NAMES, *VENDOR_NAMES.get(vendor, ()), *asked)
+
+
+def temporary(out: Path) -> str:
+    """A temporary directory of the attempt's own, made below it: for TMPDIR."""
+    return str(private(out / "tmp"))
+
+
+def private(folder: Path) -> Path:
+    """The folder, made with mode 0700 where it is not there; ``LaunchError`` where that fails."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise LaunchError(
+            f"cannot make a folder for the dispatch: {error.strerror}",
+            place=str(folder),
+            remedy="make room for it, or give the run directory back its write permission",
+        ) from error
+    return folder
+
+
+def identity(model: str, effort: str, args: Sequence[str]) -> str:
+    """Model, effort and (as a digest, since they may name private servers) further arguments."""
+    further = f" args:{hashlib.sha256(repr(tuple(args)).encode()).hexdigest()[:8]}" if args else ""
+    return f"{model} effort:{effort or 'default'}{further}"
+
+
+def path_entries(path: str, forbidden: Sequence[Path] = ()) -> list[str]:
+    """The absolute entries of a PATH that do not lie in a ``forbidden`` directory."""
+    entries = [e for e in path.split(os.pathsep) if os.path.isabs(e)]
+    return [e for e in entries if not _below(Path(e), forbidden)]
+
+
+def find(
+    program: str,
+    env: Mapping[str, str],
+    forbidden: Sequence[Path],
+    *,
+    configured: str = "",
+    package: str = "",
+    remedy: str = "",
+) -> Located | Missing:
+    """The program by configured path, by PATH, or as a file of a package (``package/bin/name``).
+
+    A configured path is taken as it is, or missing: it never falls back to another program.
+    """
+    if configured:
+        path = Path(configured)
+        if not path.is_absolute():
+            return Missing(f"path {configured!r} is not absolute", "write the absolute path")
+        if _below(path, forbidden):
+            return Missing(f"{path} lies inside the reviewed tree", "configure a program outside of it")
+        if not _executable(path):
+            return Missing(f"{path} is not an executable file", "correct or remove the configured path")
+        return Located((str(path),), "configured")
+    for entry in path_entries(env.get("PATH", os.defpath), forbidden):
+        path = Path(entry, program)
+        if _executable(path) and not _below(path, forbidden):
+            return Located((str(path),), "PATH")
+    if package:
+        carried = _in_package(package, forbidden)
+        if carried is not None:
+            return Located((str(carried),), package.partition("/")[0])
+    where = f"PATH or the package {package.partition('/')[0]}" if package else "PATH"
+    return Missing(f"{program} was not found in {where}", remedy)
+
+
+def _in_package(package: str, forbidden: Sequence[Path]) -> Path | None:
+    """A program that a package carries; the package is looked up and never imported."""
+    top, _, inside = package.partition("/")
+    try:
+        spec = importlib.util.find_spec(top)
+    except (ImportError, ValueError):
+        return None
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
+        path = Path(folder, inside)
+        if path.is_absolute() and _executable(path) and not _below(path, forbidden):
+            return path
+    return None
+
+
+def _executable(path: Path) -> bool:
+    return path.is_file() and os.access(path, os.X_OK)
+
+
+def _below(path: Path, forbidden: Sequence[Path]) -> bool:
+    """True when the path, as written or with links followed, lies in a forbidden directory.
+
+    What the running interpreter is made of (the usual ``.venv`` inside the repository) is not
+    forbidden: who can change that runs code in this very process already.
+    """
+    own = [Path(sysconfig.get_path(kind)).resolve() for kind in ("scripts", "purelib", "platlib")]
+    bad = [Path(f).resolve() for f in forbidden]
+    for form in {Path(os.path.abspath(path)), path.resolve()}:
+        if any(form.is_relative_to(b) for b in bad) and not any(form.is_relative_to(o) for o in own):
+            return True
+    return False

@@ -1,0 +1,287 @@
+"""claude: command line, environment, every failure row; a stand-in replays the real envelopes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prun_review.config import load
+from prun_review.errors import BriefError, ConfigError
+from prun_review.executors import reasons
+from prun_review.executors.claude import Claude
+from prun_review.model import Exit, Usage
+from prun_review.ports import Output
+from tests.executors.driving import (
+    FAKE,
+    JSON,
+    SCHEMA,
+    TEXT,
+    Bench,
+    bare_request,
+    calls,
+    options,
+    stand_in,
+    with_path,
+)
+
+BILLED = Usage(input_tokens=140, cached_tokens=20, output_tokens=30, cost_usd=0.000816)
+
+FAILURES = {
+    "http-400": "bad-request",
+    "http-401": "not-logged-in",
+    "http-403": "bad-request",
+    "http-404": "model-not-found",
+    "http-413": "prompt-too-long",
+    "http-429": "rate-limited",
+    "http-500": "over-capacity",
+    "http-529": "over-capacity",
+    "refused": "network",
+    "malformed": "network",
+    "output-limit": "turn-limit",
+    "no-key": "not-logged-in",
+    "prompt-too-long": "prompt-too-long",
+    "usage-limit": "quota-exhausted",
+    "refresh-race": "refresh-token-race",
+    "error-exit-0": "rate-limited",
+    "max-turns": "turn-limit",
+    "max-budget": "turn-limit",
+    "schema-retries": "no-answer",
+    "interrupted": "unknown",
+    "bad-flag": "unknown",
+    "no-input": "unknown",
+    "quota-stderr": "quota-exhausted",
+    "quota-stdout": "quota-exhausted",
+    "quota-result": "quota-exhausted",
+    "silent-exit": "unknown",
+    "prose": "no-answer",
+    "slash": "bad-request",
+    "killed": "killed",
+    "cut-at-64k": "no-answer",
+    "exit-1": "unknown",
+}
+
+
+def claude(**fields: object) -> Claude:
+    return Claude.configured(load({"executor": {"sonnet": fields}}).executor("sonnet"))
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
+
+
+def rule(bench: Bench, **fields: object) -> Bench:
+    return with_path(bench, stand_in(bench.root / "bin", "claude", fields))
+
+
+def test_answer_is_the_structured_output(bench: Bench) -> None:
+    bench = rule(bench, scenario="ok", payload={"verdict": "x"})
+    _, _, reading = bench.run(claude(), bench.request(claude()))
+    assert (reading.status, reading.payload, reading.text) == ("answered", {"verdict": "x"}, "")
+    assert reading.usage == BILLED
+
+
+def test_prose_is_an_answer_where_prose_was_asked_for(bench: Bench) -> None:
+    bench = rule(bench, scenario="prose", text="It is fine.")
+    command, _, reading = bench.run(claude(), bench.request(claude(), schema=None))
+    assert (reading.status, reading.payload, reading.text) == ("answered", None, "It is fine.")
+    assert "--json-schema" not in command.argv
+
+
+@pytest.mark.parametrize(("scenario", "reason"), FAILURES.items())
+def test_every_failure_row(bench: Bench, scenario: str, reason: str) -> None:
+    bench = rule(bench, scenario=scenario)
+    _, output, reading = bench.run(claude(), bench.request(claude()))
+    assert (reading.status, reading.reason) == ("failed", reason), output
+    assert reading.message
+    assert reason in reasons.CODES
+
+
+@pytest.mark.parametrize(
+    "scenario", ["http-429", "error-exit-0", "max-turns", "slash", "silent-exit", "killed"]
+)
+def test_failures_are_failures_for_prose_too(bench: Bench, scenario: str) -> None:
+    bench = rule(bench, scenario=scenario)
+    _, output, reading = bench.run(claude(), bench.request(claude(), schema=None))
+    assert reading.status == "failed", output
+
+
+def test_a_turn_limit_beside_exit_status_0_is_one(bench: Bench) -> None:
+    bench = rule(bench, scenario="max-turns", exit=0)
+    _, output, reading = bench.run(claude(), bench.request(claude()))
+    assert (output.exit.code, reading.reason) == (0, "turn-limit")
+    assert "maximum number of turns" in reading.message
+
+
+@pytest.mark.parametrize(
+    ("scenario", "until", "code"),
+    [("result-then-sleep", b"result", -15), ("hang", b"waiting", -15), ("signalled-success", b"waiting", 0)],
+)
+def test_what_we_end_is_never_an_answer(bench: Bench, scenario: str, until: bytes, code: int) -> None:
+    bench = rule(bench, scenario=scenario)
+    _, output, reading = bench.run(claude(), bench.request(claude()), stop_when=until)
+    assert output.exit.code == code
+    assert b'"subtype": "success"' in output.stdout or scenario == "hang"
+    assert (reading.status, reading.reason) == ("failed", "timeout")
+
+
+def test_billed_tokens_are_reported_of_a_failure_too(bench: Bench) -> None:
+    bench = rule(bench, scenario="http-500")
+    _, _, reading = bench.run(claude(), bench.request(claude()))
+    assert reading.usage == BILLED
+
+
+def test_prompt_goes_to_stdin_whole(bench: Bench) -> None:
+    bench = rule(bench, scenario="ok")
+    prompt = "Review é\n" + "x" * 300_000
+    command, _, _ = bench.run(claude(), bench.request(claude(), prompt))
+    assert calls(bench.root / "bin")[0]["prompt"] == prompt
+    assert not [word for word in command.argv if "xxx" in word]
+
+
+def test_command_line_of_a_review(bench: Bench) -> None:
+    executor = claude(effort="xhigh", args=["--max-turns", "9"])
+    command = executor.command(bench.request(executor, located=FAKE))
+    given = options(command.argv)
+    assert command.argv[:2] == ("/opt/program", "-p")
+    assert command.argv[-2:] == ("--max-turns", "9")
+    assert command.cwd == bench.tree
+    assert given["--model"] == ["sonnet"]
+    assert given["--effort"] == ["xhigh"]
+    assert given["--setting-sources"] == [""]
+    assert given["--tools"] == ["Read,Grep,Glob"]
+    assert given["--permission-mode"] == ["dontAsk"]
+    assert json.loads(given["--json-schema"][0]) == SCHEMA
+    assert {"--strict-mcp-config", "--disable-slash-commands", "--no-session-persistence"} <= set(given)
+    assert executor.identity.startswith("sonnet effort:xhigh args:")
+
+
+@pytest.mark.parametrize(("access", "bash"), [("read", False), ("run", False), ("full", True)])
+def test_only_full_access_brings_a_shell(bench: Bench, access: str, bash: bool) -> None:
+    command = claude().command(bench.request(claude(), access=access, located=FAKE))
+    assert any("Bash" in word for word in command.argv) == bash
+    assert any("Write" in word for word in command.argv) == bash
+
+
+def test_a_schema_too_large_for_argv_is_said(bench: Bench) -> None:
+    schema = {"enum": ["x" * 121_000]}
+    with pytest.raises(BriefError, match=r"(?s)121.*120000.*remedy"):
+        claude().command(bench.request(claude(), schema=schema, located=FAKE))
+
+
+def test_child_sees_its_own_vendors_names_only(bench: Bench) -> None:
+    bench = rule(bench, scenario="ok")
+    bench.env |= {
+        "ANTHROPIC_API_KEY": "a",
+        "OPENAI_API_KEY": "o",
+        "AWS_SECRET": "s",
+        "MINE": "m",
+        "API_TIMEOUT_MS": "9",
+    }
+    executor = claude(env=["MINE"])
+    bench.run(executor, bench.request(executor))
+    seen = calls(bench.root / "bin")[0]["env"]
+    assert (seen["ANTHROPIC_API_KEY"], seen["MINE"], seen["HOME"]) == ("a", "m", bench.env["HOME"])
+    assert not {"OPENAI_API_KEY", "AWS_SECRET"} & set(seen)
+    assert seen["CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"] == "1"
+    assert seen["API_TIMEOUT_MS"] == "120000"
+    assert Path(seen["TMPDIR"]).is_relative_to(bench.root / "units")
+
+
+def test_another_vendors_key_cannot_be_configured() -> None:
+    with pytest.raises(ConfigError, match=r"(?s)executor.sonnet.*OPENAI_API_KEY.*remedy"):
+        claude(env=["OPENAI_API_KEY"])
+
+
+def envelope(**fields: object) -> bytes:
+    base = {"type": "result", "subtype": "success", "is_error": False, "structured_output": {"verdict": "x"}}
+    return json.dumps({k: v for k, v in {**base, **fields}.items() if v is not ...}).encode()
+
+
+GOOD = envelope()
+
+
+@pytest.mark.parametrize(
+    ("stdout", "answered"),
+    [
+        (GOOD, True),
+        (b"\xef\xbb\xbf" + GOOD + b"\n\n", True),
+        (b'a warning\n{"type":"system"}\n' + GOOD, True),
+        (envelope(structured_output=...), False),
+        (envelope(structured_output=None, result='{"verdict": "x"}'), False),
+        (envelope(structured_output=[1]), False),
+        (envelope(structured_output="x"), False),
+        (envelope(is_error=True), False),
+        (envelope(is_error=...), False),
+        (envelope(is_error=0), False),
+        (envelope(is_error="false"), False),
+        (envelope(type="system"), False),
+        (GOOD[:-9], False),
+        (GOOD[:-1] + b', "n": NaN}', False),
+        (GOOD + GOOD, False),
+        (b"\0" * 70_000, False),
+        (b"[" * 200_000, False),
+        (b'{"a":' * 100_000, False),
+        (b'{"type": "result", "n": ' + b"9" * 6000 + b"}", False),
+        (b"\x9d\xb0\xa1" + GOOD, False),
+        (b"", False),
+    ],
+)
+def test_what_counts_as_an_answer(stdout: bytes, answered: bool) -> None:
+    reading = claude().read(Output(Exit(0), stdout, b""), bare_request())
+    assert reading.status == ("answered" if answered else "failed")
+    assert reading.reason in reasons.CODES
+    assert answered or reading.message
+
+
+def test_a_cut_result_says_which_bytes_were_kept() -> None:
+    output = Output(
+        Exit(0), b'{"type": "result", "result": "' + b"x" * 9000, b"", cut="stdout: the first 9,030 bytes"
+    )
+    reading = claude().read(output, bare_request())
+    assert (reading.status, reading.reason) == ("failed", "no-answer")
+    assert "the first 9,030 bytes" in reading.message
+
+
+@pytest.mark.parametrize("ended_by", ["timeout", "cancelled", "lost", "spawn"])
+def test_no_way_of_ending_it_gives_an_answer(ended_by: str) -> None:
+    reading = claude().read(Output(Exit(0, ended_by), GOOD, b""), bare_request())
+    assert reading.status == "failed"
+    assert reading.reason == ("spawn-failed" if ended_by == "spawn" else ended_by)
+
+
+ENVELOPES = st.fixed_dictionaries(
+    {"type": st.just("result"), "is_error": st.booleans() | JSON},
+    optional={
+        "subtype": st.sampled_from(["success", "error_max_turns"]) | JSON,
+        "result": TEXT | JSON,
+        "errors": st.lists(TEXT | JSON, max_size=2) | JSON,
+        "structured_output": st.fixed_dictionaries({"verdict": TEXT}) | JSON,
+        "api_error_status": st.sampled_from([400, 429]) | JSON,
+        "total_cost_usd": JSON,
+        "num_turns": JSON,
+        "modelUsage": st.dictionaries(TEXT, st.fixed_dictionaries({"inputTokens": JSON}) | JSON, max_size=2)
+        | JSON,
+    },
+)
+
+
+@given(
+    ENVELOPES.map(lambda value: json.dumps(value).encode()) | st.binary(max_size=60),
+    st.binary(max_size=40),
+    st.sampled_from([0, 1, 143, -9, None]),
+    st.booleans(),
+)
+def test_hostile_output_never_raises(stdout: bytes, stderr: bytes, code: int | None, prose: bool) -> None:
+    reading = claude().read(Output(Exit(code), stdout, stderr), bare_request(prose))
+    assert reading.status in ("answered", "failed")
+    assert reading.reason in reasons.CODES
+    assert (reading.status == "answered") == (reading.reason == "ok")
+    assert reading.message.isprintable()
+    if reading.status == "answered":
+        assert code == 0
+        assert json.loads(stdout)["is_error"] is False

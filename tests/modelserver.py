@@ -1,0 +1,327 @@
+"""A model server of our own on 127.0.0.1: both vendors' wire protocols, scripted answers.
+
+Speaks OpenAI's Responses over SSE (``POST /v1/responses``) and Anthropic's Messages over SSE
+(``POST /v1/messages``), as far as the two CLIs need them.  It runs in threads of the process that
+enters it and ends when that leaves the ``with``; nothing outlives the test.
+
+    rules = [Rule("src/auth", Reply(payload={...}), vendor="openai"), Rule("", Reply(status=500))]
+    with ModelServer(rules) as server:
+        ... start a CLI with server.openai_url or server.anthropic_url ...
+    server.calls[0].body      # what it was sent
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any
+
+MAX_BODY = 16 << 20
+"""Bytes of a request body; a larger one is refused with 413."""
+
+MAX_CALLS = 2000
+"""Requests answered in one life; further ones get 410, so that a retry storm ends."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What the model answers: tool calls one after the other, then payload, text or an error."""
+
+    payload: Any = None
+    """The structured answer (a JSON value)."""
+    text: str = ""
+    """Prose instead of a payload."""
+    tools: tuple[tuple[str, Mapping[str, Any]], ...] = ()
+    """Tool calls to make first, one per request: name and input."""
+    status: int = 200
+    """HTTP status; anything but 200 answers with ``error``."""
+    error: str = "scripted failure"
+    code: str = ""
+    """The error's ``code`` (OpenAI) or ``type`` (Anthropic)."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The first rule whose ``match`` is in the user's text (and whose vendor fits) answers."""
+
+    match: str
+    reply: Reply
+    vendor: str = ""
+    """``openai``, ``anthropic`` or empty for both."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """One request as it arrived."""
+
+    vendor: str
+    path: str
+    headers: Mapping[str, str]
+    body: Mapping[str, Any]
+
+    @property
+    def prompt(self) -> str:
+        """All text that stands in the user's messages."""
+        return "\n".join(_user_texts(self.body.get("input") or self.body.get("messages") or []))
+
+    @property
+    def tool_names(self) -> list[str]:
+        """Every tool offered to the model, by name or type, nested namespaces included."""
+        extra = [i for i in self.body.get("input", []) if i.get("type") == "additional_tools"]
+        groups = [self.body.get("tools") or [], *(i.get("tools") or [] for i in extra)]
+        return [name for group in groups for name in _tool_names(group)]
+
+    @property
+    def tool_results(self) -> list[str]:
+        """The results of the tool calls made so far, as JSON text."""
+        found: list[str] = [
+            json.dumps(i.get("output"))
+            for i in self.body.get("input", [])
+            if "_call_output" in i.get("type", "")
+        ]
+        for message in self.body.get("messages", []):
+            content = message.get("content")
+            blocks = content if isinstance(content, list) else []
+            found += [json.dumps(b) for b in blocks if b.get("type") == "tool_result"]
+        return found
+
+
+@dataclass
+class ModelServer:
+    """The server; enter it to start, leave it to end."""
+
+    rules: Sequence[Rule]
+    calls: list[Call] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _http: ThreadingHTTPServer | None = None
+    _thread: threading.Thread | None = None
+
+    def __enter__(self) -> ModelServer:
+        outer = self
+
+        class Handler(_Handler):
+            server_state = outer
+
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._http.daemon_threads = True
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.05,), daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        assert self._http is not None
+        assert self._thread is not None
+        self._http.shutdown()
+        self._http.server_close()
+        self._thread.join(5)
+
+    @property
+    def url(self) -> str:
+        """``http://127.0.0.1:PORT``."""
+        assert self._http is not None, "enter the server first"
+        return f"http://127.0.0.1:{self._http.server_address[1]}"
+
+    @property
+    def anthropic_url(self) -> str:
+        """For ``ANTHROPIC_BASE_URL``."""
+        return self.url
+
+    def codex_args(self) -> tuple[str, ...]:
+        """Arguments that make codex use this server, without retries; key in ``MOCK_KEY``."""
+        provider = {
+            "name": "mock",
+            "base_url": f"{self.url}/v1",
+            "wire_api": "responses",
+            "env_key": "MOCK_KEY",
+            "request_max_retries": 0,
+            "stream_max_retries": 0,
+        }
+        pairs = ["model_provider=mock"]
+        pairs += [f"model_providers.mock.{key}={json.dumps(value)}" for key, value in provider.items()]
+        return tuple(arg for pair in pairs for arg in ("-c", pair))
+
+    def of(self, vendor: str) -> list[Call]:
+        """The calls of one vendor's CLI, title calls left out."""
+        return [c for c in self.calls if c.vendor == vendor and not _is_title(c.body)]
+
+    def take(self, call: Call) -> Reply:
+        """Record a call and find its reply."""
+        with self._lock:
+            self.calls.append(call)
+            if len(self.calls) > MAX_CALLS:
+                return Reply(status=410, error="this server has answered its last call")
+        prompt = call.prompt
+        for rule in self.rules:
+            if rule.match in prompt and rule.vendor in ("", call.vendor):
+                return rule.reply
+        return Reply(status=400, error="no rule matches this prompt", code="invalid_request_error")
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server_state: ModelServer
+    timeout = 30
+    """Seconds a silent client is waited for."""
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Quiet: the recorded calls are the log."""
+
+    def do_HEAD(self) -> None:
+        self._send(200, "text/plain", b"")
+
+    def do_GET(self) -> None:
+        self._send(404, "application/json", b'{"error":{"message":"not here"}}')
+
+    def do_POST(self) -> None:
+        length = int(self.headers.get("content-length") or 0)
+        if length > MAX_BODY:
+            self._send(413, "application/json", b'{"error":{"message":"too large"}}')
+            return
+        body = json.loads(self.rfile.read(length) or b"{}")
+        path = self.path.partition("?")[0]
+        if path.endswith("/responses"):
+            self._answer(Call("openai", path, dict(self.headers), body), _openai_events)
+        elif path.endswith("/messages"):
+            self._answer(Call("anthropic", path, dict(self.headers), body), _anthropic_events)
+        else:
+            self.do_GET()
+
+    def _answer(self, call: Call, events: Any) -> None:
+        title = call.vendor == "anthropic" and _is_title(call.body)
+        reply = Reply(text='{"title":"mock"}') if title else self.server_state.take(call)
+        if reply.status != 200:
+            kind = reply.code or ("api_error" if call.vendor == "anthropic" else None)
+            error = {"type": kind, "code": kind, "message": reply.error, "param": None}
+            self._send(reply.status, "application/json", _dump({"type": "error", "error": error}))
+        elif call.vendor == "anthropic" and not call.body.get("stream"):
+            self._send(200, "application/json", _dump(_anthropic_message(call, reply)))
+        else:
+            stream = b"".join(
+                b"event: %s\ndata: %s\n\n" % (kind.encode(), _dump({"type": kind, **data}))
+                for kind, data in events(call, reply)
+            )
+            self._send(200, "text/event-stream", stream)
+
+    def _send(self, status: int, kind: str, data: bytes) -> None:
+        self.send_response(status)
+        self.send_header("content-type", kind)
+        self.send_header("content-length", str(len(data)))
+        self.send_header("connection", "close")
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(data)
+
+
+def _dump(value: Any) -> bytes:
+    return json.dumps(value).encode()
+
+
+def _is_title(body: Mapping[str, Any]) -> bool:
+    """Claude's hidden second call: it asks for a session title, without tools."""
+    schema = (body.get("output_config") or {}).get("format") or {}
+    return body.get("tools") == [] and "title" in json.dumps(schema)
+
+
+def _user_texts(messages: Sequence[Mapping[str, Any]]) -> list[str]:
+    texts: list[str] = []
+    for message in messages:
+        if message.get("role") != "user":
+            continue
+        content = message.get("content")
+        blocks = content if isinstance(content, list) else [{"text": content}]
+        texts += [str(b["text"]) for b in blocks if "text" in b]
+    return texts
+
+
+def _tool_names(tools: Sequence[Mapping[str, Any]]) -> list[str]:
+    names: list[str] = []
+    for tool in tools:
+        names.append(str(tool.get("name") or tool.get("type")))
+        names += _tool_names(tool.get("tools") or [])
+    return names
+
+
+def _openai_events(call: Call, reply: Reply) -> list[tuple[str, dict[str, Any]]]:
+    usage = {
+        "input_tokens": 120,
+        "input_tokens_details": {"cached_tokens": 20},
+        "output_tokens": 30,
+        "output_tokens_details": {"reasoning_tokens": 5},
+        "total_tokens": 150,
+    }
+    done = len(call.tool_results)
+    if done < len(reply.tools):
+        name, given = reply.tools[done]
+        item: dict[str, Any] = {"type": "function_call", "id": f"fc_{done}", "call_id": f"call_{done}"}
+        item |= {"name": name, "arguments": json.dumps(given)}
+    else:
+        text = reply.text or json.dumps(reply.payload)
+        content = [{"type": "output_text", "text": text, "annotations": []}]
+        item = {
+            "type": "message",
+            "id": "msg_1",
+            "role": "assistant",
+            "status": "completed",
+            "content": content,
+        }
+    response = {"id": "resp_1", "object": "response", "status": "completed", "output": [item], "usage": usage}
+    return [
+        ("response.created", {"response": {"id": "resp_1", "status": "in_progress", "output": []}}),
+        ("response.output_item.done", {"output_index": 0, "item": item}),
+        ("response.completed", {"response": response}),
+    ]
+
+
+def _anthropic_block(call: Call, reply: Reply) -> dict[str, Any]:
+    """The one content block of the answer: a tool call, the structured output, or text."""
+    done = len(call.tool_results)
+    if done < len(reply.tools):
+        name, given = reply.tools[done]
+        return {"type": "tool_use", "id": f"toolu_{done}", "name": name, "input": dict(given)}
+    if not reply.text and "StructuredOutput" in call.tool_names:
+        return {"type": "tool_use", "id": "toolu_out", "name": "StructuredOutput", "input": reply.payload}
+    return {"type": "text", "text": reply.text or json.dumps(reply.payload)}
+
+
+def _anthropic_message(call: Call, reply: Reply) -> dict[str, Any]:
+    block = _anthropic_block(call, reply)
+    return {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": call.body.get("model"),
+        "content": [block],
+        "stop_reason": "tool_use" if block["type"] == "tool_use" else "end_turn",
+        "stop_sequence": None,
+        "usage": {
+            "input_tokens": 120,
+            "cache_creation_input_tokens": 0,
+            "cache_read_input_tokens": 20,
+            "output_tokens": 30,
+        },
+    }
+
+
+def _anthropic_events(call: Call, reply: Reply) -> list[tuple[str, dict[str, Any]]]:
+    message = _anthropic_message(call, reply)
+    block = message["content"][0]
+    if block["type"] == "text":
+        start: dict[str, Any] = {"type": "text", "text": ""}
+        delta = {"type": "text_delta", "text": block["text"]}
+    else:
+        start = {**block, "input": {}}
+        delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
+    stop = {"stop_reason": message["stop_reason"], "stop_sequence": None}
+    return [
+        ("message_start", {"message": {**message, "content": [], "stop_reason": None}}),
+        ("content_block_start", {"index": 0, "content_block": start}),
+        ("content_block_delta", {"index": 0, "delta": delta}),
+        ("content_block_stop", {"index": 0}),
+        ("message_delta", {"delta": stop, "usage": {"output_tokens": 30}}),
+        ("message_stop", {}),
+    ]
