@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from prun_review.model import Finding, Findings
@@ -32,6 +32,8 @@ MIN_WORD = 2
 _WORD = re.compile(r"\w")
 _GUTTER = re.compile(r"\s*\d+\s*[:|\t\u2192]\s?")
 """The line number that file viewers print before a line: ``  12\u2192text``, ``12: text``."""
+_SEVERAL = re.compile(r"[,;]\s|\sand\s")
+"""Between the paths of a finding that names several."""
 
 
 def ground(
@@ -134,19 +136,29 @@ def _ground(finding: Finding, tree: _Tree) -> Finding:
         note = f"line {finding.line} without a file dropped" if finding.line is not None else ""
         return _as(replace(finding, file=None, line=None, end_line=None), "unlocated", note)
     needles = _needles(finding.quote)
-    bare, line = line_suffix(written)
-    found = tree.resolve(written)
-    if isinstance(found, str) and line is not None:
-        again = tree.resolve(bare)
-        if not isinstance(again, str):
-            found, finding = again, replace(finding, line=finding.line or line)
-    if isinstance(found, str):
-        guess = tree.guess(bare)
-        if guess is None or not any(needle in guess[1].text for needle in needles):
-            plain = normalise_path(written, prefixes=tree.prefixes) or written
-            return _as(replace(finding, file=plain), "ungrounded", f"cannot look into {plain!r}: {found}")
-        found, finding = guess, replace(finding, note=_joined(finding.note, f"file was {written!r}"))
-    return _place(replace(finding, file=found[0]), found[1], needles)
+    why = tree.resolve(written)
+    for path, line, note in _readings(written):
+        found = tree.resolve(path)
+        if not isinstance(found, str):
+            known = replace(
+                finding, file=found[0], line=finding.line or line, note=_joined(finding.note, note)
+            )
+            return _place(known, found[1], needles)
+    guess = tree.guess(line_suffix(written)[0])
+    if guess and any(needle in guess[1].text for needle in needles):
+        known = replace(finding, file=guess[0], note=_joined(finding.note, f"file was {written!r}"))
+        return _place(known, guess[1], needles)
+    plain = normalise_path(written, prefixes=tree.prefixes) or written
+    return _as(replace(finding, file=plain), "ungrounded", f"cannot look into {plain!r}: {why}")
+
+
+def _readings(written: str) -> Iterator[tuple[str, int | None, str]]:
+    """What a file field can mean: a path, a path with a line, the first of several paths."""
+    yield written, None, ""
+    yield *line_suffix(written), ""
+    parts = _SEVERAL.split(written)
+    for part in parts if len(parts) > 1 else ():
+        yield *line_suffix(part), f"file was {written!r}"
 
 
 def _place(finding: Finding, source: _Source, needles: Sequence[str]) -> Finding:
@@ -197,9 +209,10 @@ def _joined(*notes: str) -> str:
 
 def _needles(quote: str | None) -> tuple[str, ...]:
     """What to search for, the most literal reading first; empty where nothing usable is quoted."""
-    lines = [line for line in re.split(r"\r\n?|\n", quote or "") if line.strip(" \t`")]
+    lines = [line for line in re.split(r"\r\n?|\n", quote or "") if line.strip()]
     gutters = [_GUTTER.match(line) for line in lines]
-    readings = [lines, [line.strip().strip("`") for line in lines]]
+    bare = [line.strip().strip("`") for line in lines if not line.lstrip().startswith("```")]
+    readings = [lines, bare]
     if lines and all(gutters):
         readings.append([line[g.end() :] for line, g in zip(lines, gutters, strict=True) if g])
     made = ["\n".join(text for text in (" ".join(x.split()) for x in r) if text) for r in readings]
