@@ -59,6 +59,7 @@ class Zygote:
             control.close()
             self.control = None
         for lifeline in descriptors:
+            os.set_inheritable(lifeline, False)  # a descriptor that was sent is not close-on-exec
             self.fork(lifeline)
             os.close(lifeline)
 
