@@ -1,0 +1,171 @@
+"""Files that are never seen half-written, and files that somebody else may have prepared.
+
+What is written here is written aside, synced and renamed, so that a reader (or a run after a
+SIGKILL) finds the old content or the new one.  What is read here was left by a worker: it may be a
+FIFO, a link to a secret, or 50 MB long.
+"""
+
+from __future__ import annotations
+
+import errno
+import mmap
+import os
+import secrets
+import shutil
+import stat
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from prun_review.errors import PrunError
+
+PRIVATE = 0o600
+PRIVATE_DIR = 0o700
+
+_REMEDIES = {
+    errno.ENOSPC: "free space on this file system",
+    errno.EDQUOT: "free space: the quota of this file system is used up",
+    errno.EROFS: "the file system is read-only: choose a writable project folder",
+    errno.EACCES: "make it readable and writable for this user",
+    errno.EPERM: "make it readable and writable for this user",
+    errno.ENOENT: "it vanished while it was in use: do not remove it during a run, and start again",
+    errno.ENOTDIR: "a file stands where a directory is needed: move it away",
+    errno.EISDIR: "a directory stands where a file is needed: move it away",
+    errno.ENAMETOOLONG: "choose a project folder with a shorter path",
+}
+
+
+@contextmanager
+def named(error: type[PrunError], doing: str, path: Path) -> Iterator[None]:
+    """Turn an ``OSError`` inside into ``error`` with place and remedy."""
+    try:
+        yield
+    except OSError as e:
+        raise error(
+            f"{doing}: {e.strerror or e}",
+            place=os.fsdecode(e.filename) if isinstance(e.filename, (str, bytes)) else str(path),
+            remedy=_REMEDIES.get(e.errno or 0, "see the message of the system above"),
+        ) from e
+
+
+def make_private(path: Path) -> Path:
+    """Create a directory 0700 whatever the umask; ``FileExistsError`` when it is there."""
+    path.mkdir(mode=PRIVATE_DIR)
+    path.chmod(PRIVATE_DIR)  # mkdir subtracts the umask; 0277 would lock ourselves out
+    return path
+
+
+def write(path: Path, data: bytes, mode: int = PRIVATE) -> None:
+    """Replace ``path`` by ``data`` at once and for good: aside, fsync, rename, fsync the directory."""
+    aside = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.part")
+    try:
+        create(aside, data, mode, sync=True)
+        os.replace(aside, path)
+    except BaseException:
+        with suppress(OSError):
+            aside.unlink()
+        raise
+    sync_directory(path.parent)
+
+
+def create(path: Path, data: bytes, mode: int = PRIVATE, *, sync: bool = False) -> None:
+    """Write a new file; ``FileExistsError`` (also for a link) when the name is taken."""
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
+    try:
+        os.fchmod(fd, mode)
+        write_all(fd, data)
+        if sync:
+            os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """``os.write`` until nothing is left: it may take less than it was given."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(fd, rest) :]
+
+
+def sync_directory(path: Path) -> None:
+    """Make renames below ``path`` durable, where the file system can."""
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    except OSError as e:
+        if e.errno not in (errno.EINVAL, errno.ENOTSUP):  # some network file systems cannot
+            raise
+    finally:
+        os.close(fd)
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What :func:`take_regular` could read."""
+
+    data: bytes = b""
+    note: str = ""
+    """Which bytes were kept, or why nothing was read; empty when all is here."""
+    refused: bool = False
+    """Nothing was read: absent, or not an ordinary file."""
+
+
+def take_regular(base: Path, name: str, cap: int) -> Taken:
+    """The last ``cap`` bytes of the ordinary file ``base/name``; never follows, waits or raises.
+
+    The end is kept, because event streams put their terminal event last.
+    """
+    path = base / name
+    if os.path.realpath(path.parent) != os.path.normpath(os.path.join(os.path.realpath(base), name, "..")):
+        return Taken(note=f"{name}: lies behind a link, not read", refused=True)
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as e:
+        why = "a link" if e.errno == errno.ELOOP else e.strerror
+        return Taken(note=f"{name}: {why}, not read", refused=True)
+    with os.fdopen(fd, "rb") as stream:
+        info = os.fstat(fd)
+        if not stat.S_ISREG(info.st_mode):
+            return Taken(note=f"{name}: not an ordinary file, not read", refused=True)
+        first = max(0, info.st_size - cap)
+        try:
+            stream.seek(first)
+            data = stream.read(cap)
+        except OSError as e:
+            return Taken(note=f"{name}: {e.strerror}, not read", refused=True)
+    if not first:
+        return Taken(data)
+    kept = f"{name}: bytes {first} to {first + len(data) - 1} of {info.st_size} kept (the end)"
+    return Taken(data, kept)
+
+
+def blot(path: Path, values: Collection[bytes]) -> None:
+    """Overwrite every occurrence of ``values`` in an ordinary file with asterisks, in place.
+
+    In place and of equal length, so that a stream of a gigabyte needs no copy and byte counts hold.
+    """
+    fd = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        info = os.fstat(fd)
+        if not stat.S_ISREG(info.st_mode) or not info.st_size:
+            return
+        with mmap.mmap(fd, 0) as content:
+            for value in values:
+                at = content.find(value)
+                while at >= 0:
+                    content[at : at + len(value)] = b"*" * len(value)
+                    at = content.find(value, at + len(value))
+    finally:
+        os.close(fd)
+
+
+def remove_tree(path: Path) -> None:
+    """Remove a directory whose folders may be read-only; what is already gone is no error."""
+    with suppress(FileNotFoundError):
+        os.chmod(path, PRIVATE_DIR)
+        for folder, below, _ in os.walk(path):  # top-down: a folder is opened before it is listed
+            for name in below:
+                if not os.path.islink(os.path.join(folder, name)):
+                    os.chmod(os.path.join(folder, name), PRIVATE_DIR)
+        shutil.rmtree(path)

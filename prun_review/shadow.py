@@ -1,0 +1,176 @@
+"""A bare git directory of ours over somebody's work tree and objects; see :mod:`prun_review.git`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from prun_review import files, git
+from prun_review.errors import TreeError
+from prun_review.git import Entry, Repository
+
+_HONOURED = {"true", "false", "input", "lf", "crlf"}
+"""Values of their ``core.filemode``, ``symlinks``, ``autocrlf`` and ``eol`` that we take over."""
+
+
+class Shadow:
+    """A bare git directory of ours over their work tree and their objects.
+
+    Names in and out are relative to the root of the work tree, but for :meth:`tree`.
+    """
+
+    def __init__(self, path: Path, repository: Repository, object_format: str) -> None:
+        """Make it at ``path``, which must not exist; the format is ``sha1`` or ``sha256``."""
+        self.path = path
+        self.repository = repository
+        self._program = git.program(repository.top)
+        with files.named(TreeError, "git's own data cannot be copied", path):
+            for folder in (path, path / "refs", path / "info", path / "objects", path / "objects/info"):
+                files.make_private(folder)
+            files.create(path / "HEAD", b"ref: refs/heads/none\n")
+            files.create(path / "config", self._config(object_format))
+            files.create(path / "objects/info/alternates", _quoted(repository.common / "objects"))
+            for name in ("attributes", "exclude"):
+                if (repository.common / "info" / name).is_file():
+                    _copy(repository.common / "info" / name, path / "info" / name)
+            if (repository.git_dir / "index").exists():
+                _copy(repository.git_dir / "index", path / "index")
+            for shared in repository.git_dir.glob("sharedindex.*"):
+                _copy(shared, path / shared.name)
+
+    def _config(self, form: str) -> bytes:
+        pattern = r"^core\.(filemode|symlinks|autocrlf|eol)$"
+        args = ("config", "-z", "--no-includes", "--file", str(self.repository.common / "config"))
+        out = git.theirs(self.repository, *args, "--get-regexp", pattern, fine=(0, 1))
+        lines = ["[core]", f"repositoryformatversion = {int(form != 'sha1')}"]
+        lines += ["splitIndex = false", "untrackedCache = false"]
+        lines += ["attributesFile = /dev/null", "excludesFile = /dev/null"]
+        for item in out.decode(errors="replace").split("\0"):
+            key, _, value = item.partition("\n")
+            if value.lower() in _HONOURED:
+                lines.append(f"{key.removeprefix('core.')} = {value.lower()}")
+        if form != "sha1":
+            lines += ["[extensions]", f"objectFormat = {form}"]
+        return "\n".join([*lines, ""]).encode()
+
+    def _git(self, *args: str, stdin: bytes = b"", cap: int = git.LISTING_CAP) -> bytes:
+        top = self.repository.top
+        env = {
+            "GIT_DIR": str(self.path),
+            "GIT_WORK_TREE": str(top),
+            "GIT_INDEX_FILE": str(self.path / "index"),
+            "GIT_LITERAL_PATHSPECS": "1",
+        }
+        return git.call(self._program, args, env, top, stdin, cap)
+
+    def index(self) -> list[Entry]:
+        """The entries of our index, sorted by name; one per name."""
+        found: dict[bytes, Entry] = {}
+        for item in _items(self._git("ls-files", "-z", "-v", "--stage")):
+            meta, _, name = item.partition(b"\t")
+            tag, mode, sha, stage = meta.decode().split(" ")
+            found[name] = Entry(name, mode, sha, None, stage != "0", tag.islower())
+        return list(found.values())
+
+    def forget(self, names: Iterable[bytes]) -> None:
+        """Drop entries from our index."""
+        self._update("--force-remove", "--stdin", lines=names)
+
+    def distrust(self, names: Iterable[bytes]) -> None:
+        """Take the mark ``assume-unchanged`` off entries."""
+        self._update("--no-assume-unchanged", "--stdin", lines=names)
+
+    def put(self, entries: Iterable[Entry]) -> None:
+        """Set entries of our index to objects that exist."""
+        self._update("--index-info", lines=(f"{e.mode} {e.sha} 0\t".encode() + e.name for e in entries))
+
+    def _update(self, *args: str, lines: Iterable[bytes]) -> None:
+        stdin = _lines(lines)
+        if stdin:
+            self._git("update-index", "-z", *args, stdin=stdin)
+
+    def add_edits(self) -> None:
+        """Take edits and deletions of all entries from the work tree; no filter runs."""
+        self._git("add", "--update")
+
+    def add(self, names: Iterable[bytes]) -> None:
+        """Take further files from the work tree."""
+        self._update("--add", "--stdin", lines=names)
+
+    def untracked(self, ignore: str) -> list[bytes]:
+        """Files that are neither tracked nor ignored; nested repositories end with a slash."""
+        args = ["ls-files", "-z", "--others", "--exclude-standard"]
+        if ignore and os.path.isfile(ignore):
+            args.append(f"--exclude-from={ignore}")
+        return _items(self._git(*args))
+
+    def filtered(self, names: Iterable[bytes]) -> set[bytes]:
+        """Those whose attributes name a filter (git-lfs, git-crypt)."""
+        stdin = _lines(names)
+        parts = _items(self._git("check-attr", "-z", "--stdin", "filter", stdin=stdin)) if stdin else []
+        plain = (b"unspecified", b"unset")
+        return {n for n, _, value in zip(*[iter(parts)] * 3, strict=True) if value not in plain}
+
+    def write_tree(self, prefix: str) -> str:
+        """Write our index (below ``prefix``) as a tree object of ours."""
+        args = ("write-tree", "--missing-ok")  # a partial clone lacks blobs that nobody edited
+        return self._git(*args, *([f"--prefix={prefix}"] if prefix else [])).decode().strip()
+
+    def tree(self, tree: str, prefix: str = "") -> list[Entry]:
+        """The files of a tree, with sizes; only those below ``prefix`` where one is given."""
+        args = ("ls-tree", "-r", "-l", "-z", "--full-tree", tree)
+        entries = []
+        for item in _items(self._git(*args, *([prefix] if prefix else []))):
+            meta, _, name = item.partition(b"\t")
+            mode, _, sha, size = meta.decode().split()
+            entries.append(Entry(name, mode, sha, int(size) if size.isdecimal() else None))
+        return entries
+
+    def blobs(self, entries: Sequence[Entry]) -> list[bytes]:
+        """The contents of entries with known sizes, in order, in one go."""
+        total = sum((e.size or 0) + 256 for e in entries)
+        out = self._git(
+            "cat-file", "--batch", stdin="".join(f"{e.sha}\n" for e in entries).encode(), cap=total
+        )
+        contents, at = [], 0
+        for entry in entries:
+            first = out.index(b"\n", at) + 1
+            size = out[at:first].split()[-1]
+            if not size.isdigit() or int(size) != entry.size:
+                raise TreeError(
+                    f"object {entry.sha} of {os.fsdecode(entry.name)!r} cannot be read",
+                    place=str(self.repository.top),
+                    remedy="git fsck",
+                )
+            contents.append(out[first : first + entry.size])
+            at = first + entry.size + 1
+        return contents
+
+
+def _items(out: bytes) -> list[bytes]:
+    return out.split(b"\0")[:-1]
+
+
+def _lines(names: Iterable[bytes]) -> bytes:
+    return b"".join(name + b"\0" for name in names)
+
+
+def _quoted(path: Path) -> bytes:
+    """A line of ``objects/info/alternates``, quoted as C does: a path may hold any byte."""
+    raw = os.fsencode(path)
+    plain = b"".join(b"\\%03o" % c if c < 32 or c in b'"\\' or c > 126 else bytes([c]) for c in raw)
+    return b'"' + plain + b'"\n'
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy with the time of change.
+
+    Git takes an entry as possibly edited when it is not older than the index file; a copy with a
+    later time would hide an edit of equal size in the same clock tick.
+    """
+    fd = os.open(source, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a FIFO would wait for ever
+    with os.fdopen(fd, "rb") as stream:
+        info = os.fstat(fd)
+        files.create(target, stream.read())
+    os.utime(target, ns=(info.st_atime_ns, info.st_mtime_ns))

@@ -1,0 +1,184 @@
+"""The reviewed tree as files: what read-only workers of a run look at, and whether it stayed so."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from prun_review import files
+from prun_review.errors import TreeError
+from prun_review.git import EXECUTABLE, LINK, Entry
+from prun_review.model import Reason
+from prun_review.taken import few
+
+BATCH = 32 << 20
+"""Bytes of blobs held in memory at once while writing."""
+LEFT_BY_CODEX = (".agents", ".aws", ".codex", ".git")
+"""Empty directories that codex's sandbox leaves where it worked when it is killed."""
+
+Stamp = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One directory with the files of a tree, read-only."""
+
+    path: Path
+    notes: tuple[str, ...]
+    """Symbolic links that were not made, and why."""
+    entries: Mapping[str, Entry]
+    """What stands there, by path."""
+    stamps: Mapping[str, Stamp]
+    """Device, inode, size, mode and times of each file when it was written."""
+
+
+def write(
+    path: Path, entries: Mapping[str, Entry], blobs: Callable[[Sequence[Entry]], list[bytes]]
+) -> Snapshot:
+    """Write ``entries`` below ``path``, which must not exist and appears whole."""
+    part = path.with_name(path.name + ".part")
+    made: dict[str, Entry] = {}
+    notes: list[str] = []
+    with files.named(TreeError, "the snapshot of the reviewed tree cannot be written", part):
+        files.make_private(part)
+        for batch in _batches({n: e for n, e in entries.items() if e.mode != LINK}):
+            for (name, entry), content in zip(batch, blobs([e for _, e in batch]), strict=True):
+                target = part / name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                files.create(target, content, 0o555 if entry.mode == EXECUTABLE else 0o444)
+                made[name] = entry
+        # Links come last: while files are written there is none that could lead a path outside.
+        for batch in _batches({n: e for n, e in entries.items() if e.mode == LINK}):
+            for (name, entry), content in zip(batch, blobs([e for _, e in batch]), strict=True):
+                why = _link(part, name, content)
+                if why:
+                    notes.append(f"{name}: {why}")
+                else:
+                    made[name] = entry
+        stamps = {name: _stamp((part / name).lstat()) for name in made}
+        for folder, _, _ in os.walk(part, topdown=False):
+            os.chmod(folder, 0o555)
+        os.rename(part, path)
+    return Snapshot(path, tuple(notes), made, stamps)
+
+
+def _batches(entries: Mapping[str, Entry]) -> Iterator[list[tuple[str, Entry]]]:
+    batch: list[tuple[str, Entry]] = []
+    size = 0
+    for item in entries.items():
+        if batch and size + (item[1].size or 0) > BATCH:
+            yield batch
+            batch, size = [], 0
+        batch.append(item)
+        size += item[1].size or 0
+    if batch:
+        yield batch
+
+
+def _link(root: Path, name: str, target: bytes) -> str:
+    """Make a symbolic link, or say why not."""
+    if not stays_inside(name, target):
+        return "a link that leaves the tree"
+    place = root / name
+    place.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        os.symlink(target, os.fsencode(place))
+    except OSError as e:
+        return f"a link that cannot be made: {e.strerror}"
+    return ""
+
+
+def stays_inside(name: str, target: bytes) -> bool:
+    """Whether a link at ``name`` cannot lead out of the tree, whatever other such links there are.
+
+    ``..`` may only lead, so it climbs real directories; what follows descends, and where it meets
+    another link the same holds for that one.
+    """
+    parts = target.split(b"/")
+    climbed = 0
+    while climbed < len(parts) and parts[climbed] in (b"..", b"."):
+        climbed += 1
+    up = parts[:climbed].count(b"..")
+    if not target or b"\0" in target or target.startswith(b"/"):
+        return False
+    return b".." not in parts[climbed:] and up <= name.count("/")
+
+
+def _stamp(info: os.stat_result) -> Stamp:
+    return (info.st_dev, info.st_ino, info.st_size, info.st_mode, info.st_mtime_ns, info.st_ctime_ns)
+
+
+def differences(snapshot: Snapshot, object_format: str) -> tuple[Reason, ...]:
+    """What happened to the snapshot since it was written: nothing, or reasons that forbid PASS.
+
+    A file that was rewritten counts even if its content is the same again: what a worker read in
+    between is unknown.  Its change time tells, which only the system's clock can forge.
+    """
+    found: dict[str, list[str]] = {}
+    try:
+        seen = dict(_walk(snapshot.path))
+    except OSError as e:
+        text = f"the snapshot of the reviewed tree cannot be read: {e.strerror} ({e.filename})"
+        return (Reason("snapshot-changed", text),)
+    for name, info in seen.items():
+        entry = snapshot.entries.get(name)
+        if entry is None:
+            found.setdefault("added", []).append(name)
+        elif _stamp(info) != snapshot.stamps[name]:
+            found.setdefault(_change(snapshot, name, entry, info, object_format), []).append(name)
+    found["removed"] = [name for name in snapshot.entries if name not in seen]
+    return tuple(
+        Reason("snapshot-changed", f"{what} in the snapshot of the reviewed tree: {few(names)}")
+        for what, names in sorted(found.items())
+        if names
+    )
+
+
+def _change(snapshot: Snapshot, name: str, entry: Entry, info: os.stat_result, object_format: str) -> str:
+    path = snapshot.path / name
+    if stat.S_IFMT(info.st_mode) != stat.S_IFMT(snapshot.stamps[name][3]):
+        return "replaced"
+    try:
+        content = os.fsencode(os.readlink(path)) if entry.mode == LINK else path.read_bytes()
+    except OSError:
+        return "made unreadable"
+    if hashlib.new(object_format, b"blob %d\0" % len(content) + content).hexdigest() != entry.sha:
+        return "content changed"
+    return "mode changed" if info.st_mode != snapshot.stamps[name][3] else "rewritten with the same content"
+
+
+def _walk(root: Path) -> Iterator[tuple[str, os.stat_result]]:
+    """Everything but directories; empty directories count as files, unless codex left them."""
+    root.stat()
+    for folder, below, names in os.walk(root, onerror=_fail):
+        rel = os.path.relpath(folder, root)
+        links = [n for n in below if os.path.islink(os.path.join(folder, n))]
+        for name in (*names, *links):
+            yield os.path.normpath(os.path.join(rel, name)), os.lstat(os.path.join(folder, name))
+        if not below and not names and rel != ".":
+            yield rel, os.lstat(folder)
+
+
+def _fail(error: OSError) -> None:
+    raise error
+
+
+def remove_leavings(snapshot: Snapshot) -> None:
+    """Remove the empty directories that codex leaves at the root of the snapshot."""
+    left = [snapshot.path / name for name in LEFT_BY_CODEX if name not in _tops(snapshot)]
+    left = [path for path in left if path.is_dir() and not path.is_symlink()]
+    if left:
+        snapshot.path.chmod(files.PRIVATE_DIR)
+        for path in left:
+            with suppress(OSError):  # not empty: it will be reported as added
+                path.rmdir()
+        snapshot.path.chmod(0o555)
+
+
+def _tops(snapshot: Snapshot) -> set[str]:
+    return {name.partition("/")[0] for name in snapshot.entries}

@@ -1,0 +1,214 @@
+"""How the reviewed tree is taken: the tracked content of a work tree becomes one tree object."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import quote_from_bytes
+
+from prun_review import git, patterns
+from prun_review.errors import TreeError
+from prun_review.git import GITLINK, LINK, Entry, Repository
+from prun_review.model import Revision
+from prun_review.shadow import Shadow
+
+NAME_MAX, PATH_MAX = 255, 3500
+"""Bytes of a part and of a whole path that can be written below any directory of ours."""
+NAMED = 5
+"""Paths named in one note; the rest is counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What of a work tree is under review."""
+
+    prefix: bytes
+    """The folder under review, relative to the root of the work tree."""
+    excluded: tuple[str, ...]
+    """Patterns relative to that folder, for people."""
+    matches: Callable[[str], bool]
+    """Whether a public name is left out."""
+    untracked: bool
+
+    def takes(self, name: bytes) -> bool:
+        """Whether a path (relative to the root of the work tree) belongs to the tree."""
+        if not name.startswith(self.prefix):
+            return False
+        rel = name[len(self.prefix) :]
+        return b".prun" not in rel.split(b"/")[:-1] and not self.matches(public_name(rel))
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A tree object and the listing of what it holds."""
+
+    revision: Revision
+    entries: Mapping[str, Entry]
+    """Public name -> ordinary file or symbolic link."""
+    left_out: Mapping[str, str]
+    """Public name -> why it is not in the tree."""
+    shadow: Shadow
+
+
+@dataclass
+class _Notes:
+    """What is gathered on the way."""
+
+    cut: int
+    """Length of the prefix."""
+    left_out: dict[str, str] = field(default_factory=dict)
+    kept: list[str] = field(default_factory=list)
+    """Files with a filter, taken as committed."""
+    renamed: list[str] = field(default_factory=list)
+
+    def out(self, name: bytes, why: str) -> None:
+        self.left_out.setdefault(public_name(name[self.cut :].rstrip(b"/")), why)
+
+    def lines(self) -> Iterator[str]:
+        kinds: dict[str, list[str]] = {}
+        for name, why in self.left_out.items():
+            kinds.setdefault(why, []).append(name)
+        for why, names in sorted(kinds.items()):
+            yield f"{len(names)} left out ({why}): {few(names)}"
+        if self.kept:
+            yield f"{len(self.kept)} edited but taken as git has them (filters are not run): {few(self.kept)}"
+        if self.renamed:
+            yield f"{len(self.renamed)} with names that cannot be printed, here as: {few(self.renamed)}"
+
+
+def select(
+    repository: Repository, exclude: Sequence[str], panels: Iterable[str | Path], untracked: bool
+) -> Selection:
+    """The selection of :func:`prun_review.workspace.take`; ``BriefError`` for a malformed pattern."""
+    root = repository.top / repository.prefix
+    folders = [root / p for p in panels]
+    inside = [f.relative_to(root).as_posix() for f in folders if f.is_relative_to(root) and f != root]
+    # What earlier runs wrote is no part of what is reviewed; .prun/ goes at any depth.
+    patterned = ("reports/", *(f"{name}/" for name in inside), *exclude)
+    matches = patterns.matcher(patterned)
+    return Selection(os.fsencode(repository.prefix), (".prun/", *patterned), matches, untracked)
+
+
+def build(repository: Repository, selection: Selection, place: Path) -> Taken:
+    """Make the tree object in a new shadow at ``place``; ``TreeError`` when there is nothing in it."""
+    base = git.head(repository)
+    shadow = Shadow(place, repository, git.object_format(base))
+    notes = _Notes(len(selection.prefix))
+    held = _add_tracked(shadow, selection, notes)
+    dirty = _differs(shadow, held, base, selection)
+    if selection.untracked:
+        _add_untracked(shadow, selection, notes)
+        held = shadow.index()
+    tree = shadow.write_tree(repository.prefix) if held else ""
+    entries = _named(shadow.tree(tree), notes) if tree else {}
+    if not entries:
+        raise TreeError(
+            "there is nothing to review: git tracks no file here that is not left out",
+            place=str(repository.top / repository.prefix),
+            remedy=f"git add your files; left out are {', '.join(selection.excluded)}",
+        )
+    count = sum(e.mode != LINK for e in entries.values())
+    revision = Revision(base, tree, dirty, count, selection.excluded, tuple(notes.lines()))
+    return Taken(revision, entries, notes.left_out, shadow)
+
+
+def _add_tracked(shadow: Shadow, selection: Selection, notes: _Notes) -> list[Entry]:
+    """Bring our index to what the work tree holds of tracked files; the entries then."""
+    before = {e.name: e for e in shadow.index()}
+    unwanted = set()
+    for name, entry in before.items():
+        if not selection.takes(name):
+            unwanted.add(name)
+            if name.startswith(selection.prefix):
+                notes.out(name, "excluded")
+        elif entry.mode == GITLINK:
+            # Before git looks at the work tree: it would start `git status` inside the submodule.
+            unwanted.add(name)
+            notes.out(name, "a submodule")
+    shadow.forget(unwanted)
+    shadow.distrust([e.name for e in before.values() if e.assumed and e.name not in unwanted])
+    shadow.add_edits()
+    # The filter of a file is not run, so what lies on disk is the other form: gigabytes instead of
+    # an LFS pointer, or in plain text what git-crypt keeps encrypted.
+    held = shadow.index()
+    edited = {e.name for e in held if e.sha != before[e.name].sha or before[e.name].unmerged}
+    filtered = [before[name] for name in shadow.filtered(edited)]
+    shadow.put([e for e in filtered if not e.unmerged])
+    shadow.forget([e.name for e in filtered if e.unmerged])
+    for entry in filtered:
+        if entry.unmerged:
+            notes.out(entry.name, "unmerged, and its filter is not run")
+        else:
+            notes.kept.append(public_name(entry.name[notes.cut :]))
+    return shadow.index() if filtered else held
+
+
+def _add_untracked(shadow: Shadow, selection: Selection, notes: _Notes) -> None:
+    names = [n for n in shadow.untracked(git.ignore_file(shadow.repository)) if selection.takes(n)]
+    filtered = shadow.filtered(names)
+    wanted = []
+    for name in names:
+        if name.endswith(b"/"):
+            notes.out(name, "a repository of its own")
+        elif name in filtered:
+            notes.out(name, "untracked, and its filter is not run")
+        else:
+            wanted.append(name)
+    shadow.add(wanted)
+
+
+def _differs(shadow: Shadow, held: Sequence[Entry], base: str, selection: Selection) -> bool:
+    """Whether our index holds anything else than the commit does."""
+    committed = {
+        (e.name, e.mode, e.sha)
+        for e in shadow.tree(base, os.fsdecode(selection.prefix))
+        if e.mode != GITLINK and selection.takes(e.name)
+    }
+    return committed != {(e.name, e.mode, e.sha) for e in held}
+
+
+def _named(listing: Iterable[Entry], notes: _Notes) -> dict[str, Entry]:
+    """Entries by public name, without those that cannot be files."""
+    entries: dict[str, Entry] = {}
+    for entry in listing:
+        name = public_name(entry.name)
+        while name in entries:  # an escaped name that another file really has
+            name += "~"
+        parts = name.split("/")
+        if any(p in ("", ".", "..") or p.lower() == ".git" for p in parts):
+            notes.left_out[name] = "not a path"  # git refuses such names; a forged index may hold them
+        elif max(len(p.encode()) for p in parts) > NAME_MAX or len(name.encode()) > PATH_MAX:
+            notes.left_out[name] = "its name is too long"
+        elif entry.size is None:
+            notes.left_out[name] = "its content is not here (partial clone)"
+        else:
+            entries[name] = entry
+            if os.fsencode(name) != entry.name:
+                notes.renamed.append(name)
+    return entries
+
+
+def public_name(raw: bytes) -> str:
+    """A path as text that is safe to print, to send and to write on any file system.
+
+    Bytes that are not UTF-8, backslashes and what does not print (line ends, escapes, bidirectional
+    marks) become ``%XX``; all other names stay as they are.
+    """
+    text = raw.decode("utf-8", errors="surrogateescape")
+    if text.isprintable() and "\\" not in text:
+        return text
+    return "".join(
+        c
+        if c.isprintable() and c != "\\"
+        else quote_from_bytes(c.encode("utf-8", errors="surrogateescape"), safe=b"")
+        for c in text
+    )
+
+
+def few(names: Iterable[str]) -> str:
+    """The first names in order, and how many more there are."""
+    ordered = sorted(names)
+    more = len(ordered) - NAMED
+    return ", ".join(ordered[:NAMED]) + (f" and {more} more" if more > 0 else "")
