@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from prun_review.matching import FOLD, crosscheck
 from prun_review.model import SEVERITIES, Finding
-from prun_review.tokens import first_sentence, names, words
+from prun_review.tokens import first_sentence, split
 
 Same = Callable[[Finding, Finding], "bool | None"]
 """The hook ``prun_same_finding`` as a callable: True, False, or None for no opinion."""
@@ -77,11 +77,11 @@ def _repeats(one: Finding, other: Finding) -> bool:
         return False
     if a and b and (a.start >= b.stop or b.start >= a.stop):
         return False
-    texts = [f"{f.title}\n{first_sentence(f.detail)}" for f in (one, other)]
-    mine, theirs = (names(text) for text in texts)
+    (first, mine), (second, theirs) = (
+        split(f"{f.title}\n{first_sentence(f.detail)}") for f in (one, other)
+    )  # words and names of code
     if not (mine <= theirs or theirs <= mine):
         return False
-    first, second = (words(text) for text in texts)
     return first == second or len(first & second) >= FOLD * len(first | second)
 
 

@@ -1,0 +1,136 @@
+"""The run document: one versioned JSON value that every report and every later command reads.
+
+A document with the status ``started`` and no verdict is a run that has not ended; whoever finds one
+that nobody works on has found a run that died.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any
+
+from prun_review import views
+from prun_review.answers import Answers, lay
+from prun_review.codec import decode, encode
+from prun_review.consensus import Crossing, cross
+from prun_review.folding import Same
+from prun_review.gate import decide
+from prun_review.model import ExecutorInfo, Plan, Reason, Result, RunFacts, Verdict
+from prun_review.tables import agreement
+
+SCHEMA_VERSION = 1
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def start(facts: RunFacts, plan: Plan) -> dict[str, Any]:
+    """The document of a run that begins: everything planned, nothing answered, no verdict."""
+    return _assemble("started", None, facts, plan, Answers(), {})
+
+
+def build(
+    facts: RunFacts, plan: Plan, results: Sequence[Result], *, same: Same | None = None
+) -> dict[str, Any]:
+    """The document of a run that ended.
+
+    Deterministic: the order of ``results`` does not matter.  Only JSON values, no lone surrogates, no
+    NaN.  Raises what ``same`` raises; a caller that cannot build the document has no verdict.
+    """
+    answers = lay(plan, results)
+    executors = views.executors_of(facts, plan)
+    by_case: dict[str, list[Result]] = {}
+    for unit in plan.units:
+        result = answers.by_unit.get(unit.id)
+        if result is not None and result not in by_case.setdefault(unit.case, []):
+            by_case[unit.case].append(result)
+    crossings = {case: cross(found, executors, same=same) for case, found in by_case.items()}
+    groups = {case: crossing.groups for case, crossing in crossings.items()}
+    verdict = decide(facts, plan, results, groups)
+    status = "interrupted" if "interrupted" in facts.stopped else "finished"
+    return _assemble(status, verdict, facts, plan, answers, crossings)
+
+
+def _assemble(
+    status: str,
+    verdict: Verdict | None,
+    facts: RunFacts,
+    plan: Plan,
+    answers: Answers,
+    crossings: Mapping[str, Crossing],
+) -> dict[str, Any]:
+    executors: dict[str, ExecutorInfo] = views.executors_of(facts, plan)
+    homes = {u.case: u.folder for u in reversed(plan.units)}
+    policies = {case: facts.folders.get(folder, facts.gate) for case, folder in homes.items()}
+    document = {
+        "schema_version": SCHEMA_VERSION,
+        "run_id": facts.run_id,
+        "status": status,
+        "started": _iso(facts.started),
+        "finished": None if facts.finished is None else _iso(facts.finished),
+        "verdict": None if verdict is None else encode(verdict),
+        "panels": views.panels(plan, answers, executors, ended=verdict is not None),
+        "cases": views.cases(plan, answers, executors),
+        "units": views.units(plan, answers, "planned" if verdict is None else "missing"),
+        "findings": views.findings(crossings, homes, policies),
+        "pairs": views.pairs(crossings),
+        "agreement": agreement(plan, answers, crossings, executors),
+        "usage": views.usage(plan, answers, executors),
+        "not_asked": [encode(n) for n in plan.not_asked],
+        "revision": encode(facts.revision),
+        "facts": encode(facts),
+    }
+    cleaned: dict[str, Any] = _clean(document)
+    return cleaned
+
+
+def facts_of(document: Mapping[str, Any]) -> RunFacts:
+    """The facts that a document was built from; ``ValueError`` names what does not fit."""
+    return decode(RunFacts, document.get("facts"), "facts")
+
+
+def verdict_of(document: Mapping[str, Any]) -> Verdict:
+    """The verdict that a document holds; INCOMPLETE (``unfinished``) for a run that did not end."""
+    held = document.get("verdict")
+    if held is None:
+        reason = Reason("unfinished", "the run has no end: it still runs, or it died")
+        return Verdict("INCOMPLETE", (reason,), line="INCOMPLETE (unfinished)")
+    return decode(Verdict, held, "verdict")
+
+
+def validate(document: Any) -> list[str]:
+    """What is wrong with a document under ``schemas/run.json``, as ``place: text``; empty if nothing."""
+    errors = _validator().iter_errors(document)
+    return sorted(f"{'/'.join(map(str, e.absolute_path)) or 'document'}: {e.message[:300]}" for e in errors)
+
+
+@cache
+def _validator() -> Any:
+    from importlib.resources import files
+
+    from jsonschema import Draft202012Validator
+
+    text = files("prun_review").joinpath("schemas/run.json").read_text(encoding="utf-8")
+    return Draft202012Validator(json.loads(text))
+
+
+def _iso(seconds: float) -> str:
+    """Seconds since the epoch as ISO 8601 in UTC."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _clean(value: Any) -> Any:
+    """Without what JSON or UTF-8 cannot carry: a lone surrogate loses a report on its way."""
+    if isinstance(value, str):
+        return _SURROGATE.sub("�", value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, Mapping):
+        return {_clean(k): _clean(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_clean(v) for v in value]
+    return value
