@@ -147,8 +147,8 @@ class ModelServer:
         return tuple(arg for pair in pairs for arg in ("-c", pair))
 
     def of(self, vendor: str) -> list[Call]:
-        """The calls of one vendor's CLI, title calls left out."""
-        return [c for c in self.calls if c.vendor == vendor and not _is_title(c.body)]
+        """The calls of one vendor's CLI, hidden ones included."""
+        return [c for c in self.calls if c.vendor == vendor]
 
     def take(self, call: Call) -> Reply:
         """Record a call and find its reply."""
@@ -156,6 +156,8 @@ class ModelServer:
             self.calls.append(call)
             if len(self.calls) > MAX_CALLS:
                 return Reply(status=410, error="this server has answered its last call")
+        if _is_title(call.body):
+            return Reply(text='{"title":"mock"}')
         prompt = call.prompt
         for rule in self.rules:
             if rule.match in prompt and rule.vendor in ("", call.vendor):
@@ -192,8 +194,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.do_GET()
 
     def _answer(self, call: Call, events: Any) -> None:
-        title = call.vendor == "anthropic" and _is_title(call.body)
-        reply = Reply(text='{"title":"mock"}') if title else self.server_state.take(call)
+        reply = self.server_state.take(call)
         if reply.status != 200:
             kind = reply.code or ("api_error" if call.vendor == "anthropic" else None)
             error = {"type": kind, "code": kind, "message": reply.error, "param": None}
