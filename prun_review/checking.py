@@ -73,12 +73,13 @@ def _structured(
     faults = [*faults, *honesty.placeholders(value, keep)]
     made, mended = mend(value, schema)
     faults += mended.violations
+    if not isinstance(value, dict):
+        return _judged(None, faults, [])
     if not mended.violations:
         faults += _invalid(made, schema)
-    answer, broken = _ask(kind, made, contract, body)
-    if broken and faults:  # a kind need not cope with what is already known to be broken
-        broken = []
-    faults += broken
+    answer, told = _ask(kind, made, contract, body)
+    if answer or not faults:  # a kind need not cope with what is already known to be broken
+        faults += told
     if answer:
         findings = "findings" in made
         faults += _doubts(answer, blind=not answer.examined or (findings and not answer.findings))

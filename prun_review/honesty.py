@@ -55,7 +55,7 @@ _PASSIVE = re.compile(
 )
 _NOT_APPROVED = re.compile(
     r"""\b(?:not|cannot|can't|never|don't|won't)\ (?:be\ )?(?:yet\ )?approv
-    | (?<!no\ )(?<!not\ )(?<!n't\ )(?<!without\ )\b
+    | (?<!no\ )(?<!not\ )(?<!to\ )(?<!n't\ )(?<!without\ )\b
       (?:request(?:ing)?\ changes|changes\ (?:are\ )?requested)\b""",
     re.IGNORECASE | re.VERBOSE,
 )

@@ -109,6 +109,7 @@ def _examined(paths: Iterable[str], names: Names | None, prefixes: Sequence[str]
     made = [
         next((c for c in candidates(path, prefixes=prefixes, names=names) if c in known), None)
         or normalise_path(path, prefixes=prefixes)
+        or "."
         for path in paths
         if path.strip()
     ]
@@ -118,6 +119,6 @@ def _examined(paths: Iterable[str], names: Names | None, prefixes: Sequence[str]
 def _any_known(examined: Iterable[str], names: Names) -> bool:
     """Whether one of them is a file of the tree or a directory of one."""
     said = set(examined)
-    if "" in said or said & names.exact:  # empty: the root itself
+    if "." in said or said & names.exact:
         return True
     return any("/".join(n.split("/")[:i]) in said for n in names.exact for i in range(1, n.count("/") + 1))

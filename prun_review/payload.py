@@ -45,9 +45,8 @@ _LINE = re.compile(
     r"[>\s*_#-]*+(conclusion|files|open items|verification)\s*+[*_]*+\s*+:\s*+[*_]*+\s*+(.*)", re.IGNORECASE
 )
 _FENCE = re.compile(r"\s*+(`{3,}+|~{3,}+)\s*+([\w+-]*+)[^`]*+$")
-_EMPTY_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[\w+-]*\s*\1[ \t]*$", re.MULTILINE)
-_TRIES = 64
-"""Openings of an object that are tried in a text; bounds the work on a hostile one."""
+_SCANS = 8
+"""How many times a text may be scanned for objects; bounds the work on a hostile one."""
 
 
 def tidy_text(text: str) -> str:
@@ -143,21 +142,23 @@ class Found:
 def find_payload(text: str, keys: Collection[str]) -> Found:
     """The one JSON payload of an answer whose top-level keys are ``keys``.
 
-    The whole text, where it is JSON; else every object in it that begins like the payload, fenced
-    or not; else what is fenced as ``json``.  Several different ones are the violation
-    ``several-answers``, and the last is given: a block quoted from the reviewed tree must not
-    stand in for the reviewer's own, whichever of the two is broken.
+    The whole text, where it is one; else every object in it that begins like the payload, fenced,
+    wrapped or not; else what is fenced as ``json`` or is JSON, for the schema to refuse.  Several
+    different ones are the violation ``several-answers``, and the last is given: a block quoted from
+    the reviewed tree must not stand in for the reviewer's own, whichever of the two is broken.
     """
     text = tidy_text(text).strip()
     if not text:
         return Found(None, (Violation("empty-answer", "", "the answer is empty"),))
     bare = text[0] in '{["' or text == "null"
     value, faults = parse_json(text) if bare else (None, [])
-    if bare and not _unreadable(faults):
+    if isinstance(value, dict) and value.keys() & set(keys):
         return Found(value, tuple(faults), text)
     found = _objects(text, keys) or _tagged_json(text)
+    if not found and bare:
+        return Found(value, tuple(faults), "" if _unreadable(faults) else text)
     if not found:
-        return Found(None, tuple(faults) or (Violation("no-payload", "", "no JSON answer in the text"),))
+        return Found(None, (Violation("no-payload", "", "no JSON answer in the text"),))
     parsed = [parse_json(piece) for piece in found]
     value, faults = parsed[-1]
     if any(_unreadable(f) != _unreadable(faults) or other != value for other, f in parsed[:-1]):
@@ -173,13 +174,11 @@ def _objects(text: str, keys: Collection[str]) -> list[str]:
     """Objects that begin with one of ``keys`` and hold two; an unclosed one reaches to the end."""
     opening = re.compile(r'\{\s*"(?:' + "|".join(map(re.escape, sorted(keys))) + r')"\s*:')
     found: list[str] = []
-    at = 0
-    for _ in range(_TRIES):
-        start = opening.search(text, at)
-        if not start:
-            break
+    at, budget = 0, _SCANS * len(text)
+    while budget > 0 and (start := opening.search(text, at)):
         end = object_end(text, start.start())
         piece = text[start.start() : end if end > 0 else len(text)]
+        budget -= len(piece)
         if sum(f'"{key}"' in piece for key in keys) >= min(2, len(keys)):
             found.append(piece)
             at = start.start() + len(piece)
@@ -189,8 +188,14 @@ def _objects(text: str, keys: Collection[str]) -> list[str]:
 
 
 def without(text: str, source: str) -> str:
-    """``text`` without the payload read from it and without the fence that is then empty."""
-    return _EMPTY_FENCE.sub("", tidy_text(text).replace(source, "", 1) if source else text).strip()
+    """``text`` without the payload read from it and without the fence around that."""
+    text = tidy_text(text)
+    before, _, after = text.partition(source) if source else (text, "", "")
+    head, _, opening = before.rstrip().rpartition("\n")
+    closing, _, rest = after.lstrip().partition("\n")
+    if source and _FENCE.match(opening):
+        before, after = head, rest if _FENCE.match(closing) else after
+    return f"{before.rstrip()}\n\n{after.lstrip()}".strip()
 
 
 def one_line(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prun_review.grounding import ground
@@ -187,6 +187,7 @@ FINDINGS = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(LINES, st.lists(FINDINGS, max_size=5), st.booleans())
 def test_nothing_raises_and_nothing_is_dropped(
     lines: list[str], findings: list[Finding], named: bool
@@ -205,6 +206,7 @@ def test_nothing_raises_and_nothing_is_dropped(
             assert found.end_line is None or found.line <= found.end_line <= len(lines)
 
 
+@settings(deadline=None)
 @given(LINES.filter(lambda lines: any(len(x.split()) for x in lines)), st.data())
 def test_what_is_copied_from_the_file_is_found_at_its_line(lines: list[str], data: st.DataObject) -> None:
     number = data.draw(st.sampled_from([i for i, x in enumerate(lines, 1) if x.strip()]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prun_review.paths import Names, candidates, line_suffix, normalise_path, suspicious
@@ -40,6 +40,7 @@ def test_the_longest_prefix_wins() -> None:
     assert normalise_path("/snap/run1/x.py", prefixes=["/snap", "/snap/run1"]) == "x.py"
 
 
+@settings(deadline=None)
 @given(st.text(max_size=60))
 def test_normalising_twice_changes_nothing_and_never_adds_an_escape(path: str) -> None:
     once = normalise_path(path)
