@@ -192,13 +192,18 @@ def _choices(document: Document) -> Iterator[str]:
             yield f"- {markdown(view.voice(answer))}: {markdown(' > '.join(answer['ranking']))}{sure}"
             if answer["would_change_mind"]:
                 yield f"  - would change its mind: {markdown(answer['would_change_mind'])}"
-        yield ""
-        header, body = view.score_table(choice)
-        yield from _table([markdown(cell) for cell in header], [[markdown(c) for c in row] for row in body])
-        yield ""
-        for score in choice["scores"]:
-            told = f"{score['option']}, {score['criterion']}: {score['score']}"
-            yield f"- {markdown(score['executor'])} on {markdown(told)}: {markdown(score['reason'])}"
+        if choice["scores"]:
+            yield from _scores(choice)
+
+
+def _scores(choice: Mapping[str, Any]) -> Iterator[str]:
+    yield ""
+    header, body = view.score_table(choice)
+    yield from _table([markdown(cell) for cell in header], [[markdown(c) for c in row] for row in body])
+    yield ""
+    for score in choice["scores"]:
+        told = f"{score['option']}, {score['criterion']}: {score['score']}"
+        yield f"- {markdown(score['executor'])} on {markdown(told)}: {markdown(score['reason'])}"
 
 
 def _agreement(document: Document) -> Iterator[str]:

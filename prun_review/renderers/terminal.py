@@ -133,7 +133,8 @@ def _finding(finding: Mapping[str, Any], page: Page) -> None:
         page.short(place if len(place) <= room else "..." + place[3 - room :], indent, severity)
         page.short(title, indent + MARGIN)
     mark = "BLOCKING, " if finding["blocking"] else ""
-    page.short(f"{mark}{', '.join(finding['executors'])}: {finding['reason']}", indent + MARGIN)
+    why = f"{mark}{', '.join(finding['executors'])}: {finding['reason']}"
+    page.line(why, indent + MARGIN, limit=2 * room - MARGIN)
 
 
 def _pairs(document: Document, page: Page) -> None:
@@ -156,8 +157,8 @@ def _choices(document: Document, page: Page) -> None:
             page.line(f"{view.voice(answer)}: {' > '.join(answer['ranking'])}{sure}", 4)
             if answer["would_change_mind"]:
                 page.line(f"would change its mind: {answer['would_change_mind']}", 6, 400)
-        header, body = view.score_table(choice)
-        page.table(header, body, 4)
+        if choice["scores"]:
+            page.table(*view.score_table(choice), indent=4)
 
 
 def _usage(document: Document, page: Page) -> None:

@@ -42,7 +42,8 @@ QUESTIONS
 FINDINGS: 1 consensus, 1 single
   consensus: held by independent executors
     critical  src/auth/login.py:12 SQL injection in login
-              BLOCKING, codex, sonnet: codex and sonnet name the same lines;...
+              BLOCKING, codex, sonnet: codex and sonnet name the same lines;
+                text 0.71
   single: held by one voice only
     medium    no place Token never expires
               sonnet: codex does not have it

@@ -1,0 +1,65 @@
+"""``prun-review report [RUN]``: a stored run rendered again, without pytest and without a vendor."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from prun_review.cli import runs
+from prun_review.errors import ConfigError, PrunError, RunDirError
+from prun_review.renderers.terminal import Terminal
+
+
+def register(subparsers: Any) -> None:
+    """Add the verb to the command line."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "report", help="render a stored run", description=__doc__
+    )
+    parser.add_argument("run", nargs="?", metavar="RUN", help="run id or directory (default: the latest)")
+    parser.add_argument("--format", default="terminal", metavar="FORMAT", help="terminal, markdown, json...")
+    parser.add_argument("--out", type=Path, metavar="PATH", help="write there and not to standard output")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Render to standard output or into a file; 0."""
+    from prun_review import extensions
+
+    known = extensions.renderers(extensions.manager())
+    if args.format not in known:
+        remedy = f"one of {', '.join(sorted(known))}"
+        raise ConfigError(f"unknown format {args.format!r}", place="--format", remedy=remedy)
+    renderer = known[args.format]
+    if isinstance(renderer, Terminal):
+        width = 80 if args.out else shutil.get_terminal_size((80, 24)).columns
+        renderer = Terminal(width=width)
+    text = renderer(_document(runs.find(args.run)))
+    if args.out is None:
+        sys.stdout.write(text)
+    else:
+        _write(args.out, text)
+    return 0
+
+
+def _document(path: Path) -> Mapping[str, Any]:
+    try:
+        return runs.judge(path).document
+    except PrunError:
+        raise
+    except (ValueError, OSError) as error:
+        remedy = "ask again, or look at its files by hand"
+        raise RunDirError(f"the run is damaged: {error}", place=str(path), remedy=remedy) from error
+
+
+def _write(path: Path, text: str) -> None:
+    """Write aside and rename: a report is whole or not there."""
+    aside = path.with_name(f".{path.name}.part")
+    try:
+        aside.write_text(text, encoding="utf-8", errors="backslashreplace")
+        aside.replace(path)
+    except OSError as error:
+        told = f"cannot be written: {error.strerror}"
+        raise ConfigError(told, place=f"--out {path}", remedy="give a writable place") from error
