@@ -21,13 +21,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from prun_review.config import Config, ExecutorConfig
+from prun_review.errors import ConfigError
 from prun_review.executors import environment, reasons
 from prun_review.executors.readers import READERS
 from prun_review.executors.reports import Context, Report, relative
 from prun_review.executors.sources import Sources
 from prun_review.executors.suppressions import Suppressions
 from prun_review.executors.tools import BUILT_IN, Start, Tool, template
-from prun_review.model import Finding, Findings, Reading
+from prun_review.model import SEVERITIES, Finding, Findings, Reading
 from prun_review.ports import Command, Executor, Located, Missing, Output, Request
 
 
@@ -50,6 +51,13 @@ class Analyser:
     native = True
 
     def __init__(self, tool: Tool, table: ExecutorConfig) -> None:
+        for rule, severity in table.severities.items():
+            if severity not in SEVERITIES:
+                raise ConfigError(
+                    f"{rule} is {severity!r}",
+                    place=f"[tool.prun_review.executor.{table.name}.severities]",
+                    remedy="one of " + ", ".join(SEVERITIES),
+                )
         self._tool = tool
         self._table = table
         self.name = table.name

@@ -134,14 +134,21 @@ def _as_utf8(data: bytes) -> bytes:
     """Sources in an encoding that can spell ``#`` in other bytes are recoded first."""
     try:
         encoding, _ = tokenize.detect_encoding(iter(data.splitlines(keepends=True)).__next__)
-        printable = bytes(range(32, 127))
-        if printable.decode(encoding) == printable.decode("ascii"):
+        if _spells_like_ascii(encoding):
             return data
         text = data.decode(encoding)
     except (SyntaxError, ValueError, LookupError):
         return data  # pylint cannot read it either and says so
     unmarked = re.sub(r"\A((?:.*\n)?.*?)coding([:=])", r"\1c0ding\2", text)
     return unmarked.encode("utf-8", "surrogatepass")
+
+
+def _spells_like_ascii(encoding: str) -> bool:
+    printable = bytes(range(32, 127))
+    try:
+        return printable.decode(encoding) == printable.decode("ascii")
+    except ValueError:
+        return False
 
 
 if __name__ == "__main__":
