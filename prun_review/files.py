@@ -116,46 +116,59 @@ def take_regular(base: Path, name: str, cap: int) -> Taken:
 
     The end is kept, because event streams put their terminal event last.
     """
-    path = base / name
-    if os.path.realpath(path.parent) != os.path.normpath(os.path.join(os.path.realpath(base), name, "..")):
-        return Taken(note=f"{name}: lies behind a link, not read", refused=True)
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as e:
-        why = "a link" if e.errno == errno.ELOOP else e.strerror
-        return Taken(note=f"{name}: {why}, not read", refused=True)
-    with os.fdopen(fd, "rb") as stream:
-        info = os.fstat(fd)
-        if not stat.S_ISREG(info.st_mode):
-            return Taken(note=f"{name}: not an ordinary file, not read", refused=True)
-        first = max(0, info.st_size - cap)
-        try:
+        with os.fdopen(_open_regular(base, name, os.O_RDONLY), "rb") as stream:
+            size = os.fstat(stream.fileno()).st_size
+            first = max(0, size - cap)
             stream.seek(first)
             data = stream.read(cap)
-        except OSError as e:
-            return Taken(note=f"{name}: {e.strerror}, not read", refused=True)
+    except FileNotFoundError:
+        return Taken(refused=True)
+    except OSError as e:
+        return Taken(note=f"{name}: {e.strerror}, not read", refused=True)
     if not first:
         return Taken(data)
-    kept = f"{name}: bytes {first} to {first + len(data) - 1} of {info.st_size} kept (the end)"
+    kept = f"{name}: bytes {first} to {first + len(data) - 1} of {size} kept (the end)"
     return Taken(data, kept)
 
 
-def blot(path: Path, values: Collection[bytes]) -> None:
+def _open_regular(base: Path, name: str, flags: int) -> int:
+    """A descriptor of an ordinary file that no link leads to; ``OSError`` for anything else."""
+    path = base / name
+    if os.path.realpath(path.parent) != os.path.normpath(os.path.join(os.path.realpath(base), name, "..")):
+        raise OSError(errno.ELOOP, "behind a link")
+    try:
+        fd = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as e:
+        if e.errno == errno.ELOOP:
+            raise OSError(errno.ELOOP, "a link") from e
+        raise
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise OSError(errno.EINVAL, "not an ordinary file")
+    return fd
+
+
+def blot(base: Path, name: str, values: Collection[bytes]) -> None:
     """Overwrite every occurrence of ``values`` in an ordinary file with asterisks, in place.
 
     In place and of equal length, so that a stream of a gigabyte needs no copy and byte counts hold.
+    What cannot be opened for writing is left: whoever reads it masks what it read.
     """
-    fd = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
-        info = os.fstat(fd)
-        if not stat.S_ISREG(info.st_mode) or not info.st_size:
-            return
-        with mmap.mmap(fd, 0) as content:
-            for value in values:
-                at = content.find(value)
-                while at >= 0:
-                    content[at : at + len(value)] = b"*" * len(value)
-                    at = content.find(value, at + len(value))
+        fd = _open_regular(base, name, os.O_RDWR) if values else -1
+    except OSError:
+        return
+    if fd < 0:
+        return
+    try:
+        if os.fstat(fd).st_size:
+            with mmap.mmap(fd, 0) as content:
+                for value in values:
+                    at = content.find(value)
+                    while at >= 0:
+                        content[at : at + len(value)] = b"*" * len(value)
+                        at = content.find(value, at + len(value))
     finally:
         os.close(fd)
 

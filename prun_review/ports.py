@@ -79,6 +79,8 @@ class Output:
     files: Mapping[str, bytes] = field(default_factory=dict)
     cut: str = ""
     """Says which bytes were kept where a stream was longer than the cap; else empty."""
+    notes: tuple[str, ...] = ()
+    """Outputs that were refused (a link, a FIFO), and what was cut from standard error."""
 
 
 class Executor(Protocol):

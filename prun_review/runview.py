@@ -1,0 +1,224 @@
+"""Reading a run directory, finished or in progress; what its ledger does not vouch for is refused."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from prun_review import files
+from prun_review.codec import decode, encode
+from prun_review.errors import RunDirError
+from prun_review.ledger import LedgerReader
+from prun_review.locks import is_held
+from prun_review.model import Plan, Reason, Result, Unit
+from prun_review.planning import Proposal
+
+SCHEMA_VERSION = 1
+SLUG = re.compile(r"[A-Za-z0-9_-]{1,120}")
+LOCK, LEDGER, PLAN, DOCUMENT, RESULT = "lock", "ledger.jsonl", "plan.json", "run.json", "result.json"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """All that a run left, as far as it can be relied on."""
+
+    document: Mapping[str, Any]
+    """``run.json``."""
+    plan: Plan
+    results: tuple[Result, ...]
+    """In plan order; a unit without a result, or with a refused one, has none."""
+    problems: tuple[Reason, ...]
+    """What does not fit together; each forbids PASS."""
+
+
+class RunView:
+    """A run directory as a reader sees it, perhaps while another process writes it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._ledger = LedgerReader(path / LEDGER)
+        self._vouched: dict[str, set[str]] = {}
+
+    def dispatcher_alive(self) -> bool:
+        """Whether the process that writes this run still lives."""
+        with files.named(RunDirError, "the lock of the run cannot be looked at", self.path):
+            return is_held(self.path / LOCK)
+
+    def write_collected(self, worker: str, proposals: Sequence[Proposal]) -> None:
+        """Hand in what an xdist worker collected, for the writer to plan from."""
+        place = self.path / _collected(worker)
+        with files.named(RunDirError, "the collection cannot be written", place):
+            with suppress(FileExistsError):
+                files.make_private(place.parent)
+            files.write(place, json.dumps(encode(tuple(proposals))).encode())
+
+    def collected(self, worker: str) -> list[Proposal]:
+        """What a worker handed in; ``RunDirError`` when there is nothing."""
+        place = self.path / _collected(worker)
+        data = self._read(_collected(worker))
+        if data is None:
+            raise RunDirError(f"worker {worker} handed in no collection", place=str(place))
+        items = _json(data, place)
+        return [_decoded(Proposal, item, place) for item in items]
+
+    def plan(self) -> Plan | None:
+        """The plan, or None as long as it is not written; ``RunDirError`` when it is not ours."""
+        data = self._read(PLAN)
+        if data is None:
+            return None
+        self._check(data, "plan", PLAN)
+        return _record(Plan, data, self.path / PLAN)
+
+    def result_of(self, unit: Unit) -> Result | None:
+        """The terminal result of a unit, or None as long as there is none.
+
+        ``RunDirError`` when it is not in the ledger, was altered, or is that of another unit.
+        """
+        name = f"units/{checked_slug(unit.slug)}/{RESULT}"
+        data = self._read(name)
+        if data is None:
+            return None
+        self._check(data, f"result {unit.slug}", name)
+        result = _record(Result, data, self.path / name)
+        for field in ("case", "folder", "executor", "repeat", "fingerprint", "slug"):
+            if getattr(result, field) != getattr(unit, field):
+                raise RunDirError(f"a result of another {field} than its unit", place=str(self.path / name))
+        if result.unit != unit.id:
+            raise RunDirError(f"a result of another unit, {result.unit}", place=str(self.path / name))
+        return result
+
+    def read_document(self) -> dict[str, Any]:
+        """``run.json``; ``RunDirError`` when it is missing, unreadable or of another version."""
+        place = self.path / DOCUMENT
+        data = self._read(DOCUMENT)
+        if data is None:
+            raise RunDirError(
+                "there is no run.json: not a run directory, or its run never began",
+                place=str(place),
+                remedy="name another run, or run pytest on the panels again",
+            )
+        document = _json(data, place)
+        found = document.get("schema_version") if isinstance(document, dict) else None
+        if found != SCHEMA_VERSION:
+            raise RunDirError(
+                f"made by another version of prun_review (schema {found!r}, here {SCHEMA_VERSION})",
+                place=str(place),
+                remedy="use the version that made it, or run again",
+            )
+        return dict(document)
+
+    def load(self) -> RunRecord:
+        """All of it; ``RunDirError`` only where there is no document to start from."""
+        document = self.read_document()
+        problems: list[Reason] = []
+        plan, results = Plan(()), []
+        try:
+            self._check(self._read(DOCUMENT) or b"", "document", DOCUMENT)
+        except RunDirError as error:
+            problems.append(Reason("document-refused", str(error)))
+        try:
+            plan = self.plan() or plan
+        except RunDirError as error:
+            problems.append(Reason("plan-refused", str(error)))
+        else:
+            if not (self.path / PLAN).exists():
+                problems.append(Reason("plan-refused", f"{self.path / PLAN}: there is no plan"))
+        for unit in plan.units:
+            try:
+                result = self.result_of(unit)
+            except RunDirError as error:
+                problems.append(Reason("result-refused", f"{unit.id}: {error}", folder=unit.folder))
+            else:
+                results += [result] if result else []
+        problems += self._strays(plan)
+        problems += self._damage()
+        return RunRecord(document, plan, tuple(results), tuple(problems))
+
+    def _strays(self, plan: Plan) -> list[Reason]:
+        planned = {unit.slug for unit in plan.units}
+        return [
+            Reason("result-refused", f"{found}: a result of no unit of the plan")
+            for found in sorted(self.path.glob(f"units/*/{RESULT}"))
+            if found.parent.name not in planned
+        ]
+
+    def _damage(self) -> list[Reason]:
+        self._take_in()
+        place = self.path / LEDGER
+        found = [f"line {n} is damaged" for n in self._ledger.damaged[:5]]
+        found += ["its last line is cut off"] if self._ledger.torn else []
+        found += [] if place.exists() else ["there is no ledger"]
+        return [Reason("ledger-damaged", f"{place}: {text}") for text in found]
+
+    def _read(self, name: str) -> bytes | None:
+        with files.named(RunDirError, "the run cannot be read", self.path / name):
+            if not self.path.is_dir():
+                raise RunDirError(
+                    "no such run directory",
+                    place=str(self.path),
+                    remedy="if it vanished during the run: do not clean .prun/ while a review runs",
+                )
+            try:
+                return (self.path / name).read_bytes()
+            except FileNotFoundError:
+                return None
+
+    def _check(self, data: bytes, what: str, name: str) -> None:
+        """The ledger is written first, so whatever is there must be in it."""
+        self._take_in()
+        if hashlib.sha256(data).hexdigest() not in self._vouched.get(what, ()):
+            raise RunDirError(
+                "its sha256 is not in the ledger: it was altered, or not written by this run",
+                place=str(self.path / name),
+                remedy="run again; nothing else writes below .prun/",
+            )
+
+    def _take_in(self) -> None:
+        with files.named(RunDirError, "the ledger cannot be read", self.path / LEDGER):
+            for event in self._ledger.new():
+                what, sha = event["event"], event.get("sha256")
+                if what == "result":  # only the last one counts: a unit has one terminal result
+                    self._vouched[f"result {event.get('slug')}"] = {str(sha)}
+                elif what in ("plan", "document"):
+                    self._vouched.setdefault(what, set()).add(str(sha))
+
+
+def checked_slug(slug: str) -> str:
+    """A slug that is safe as the name of a directory; ``RunDirError`` for any other."""
+    if not SLUG.fullmatch(slug):
+        raise RunDirError(f"{slug!r} cannot name a directory", remedy="letters, digits, _ and - only")
+    return slug
+
+
+def _collected(worker: str) -> str:
+    return f"workers/{checked_slug(worker)}.json"
+
+
+def _json(data: bytes, place: Path) -> Any:
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise RunDirError(f"not JSON: {error}", place=str(place), remedy="run again") from error
+
+
+def _record(cls: type[T], data: bytes, place: Path) -> T:
+    return _decoded(cls, _json(data, place), place)
+
+
+def _decoded(cls: type[T], value: Any, place: Path) -> T:
+    try:
+        return decode(cls, value)
+    except ValueError as error:
+        raise RunDirError(
+            f"not what this version writes: {error}",
+            place=str(place),
+            remedy="use the version of prun_review that made it, or run again",
+        ) from error

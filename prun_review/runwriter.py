@@ -1,0 +1,210 @@
+"""Writing a run directory: every file appears whole, and what counts is in the ledger first."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from prun_review import files, masking
+from prun_review.codec import encode
+from prun_review.errors import RunDirError
+from prun_review.ledger import Ledger
+from prun_review.locks import Lock
+from prun_review.model import Exit, Plan, Result, Unit
+from prun_review.ports import Command, Launch, Output
+from prun_review.runview import DOCUMENT, LEDGER, LOCK, PLAN, RESULT, RunView, checked_slug
+
+STREAM_CAP = 32 << 20
+"""Bytes kept of a stream or output file, from its end: event streams put the answer last."""
+
+
+class RunDir(RunView):
+    """The writer of one run; implements :class:`~prun_review.ports.Store`.  Safe in threads."""
+
+    def __init__(self, path: Path) -> None:
+        """Use :func:`prun_review.rundir.create`."""
+        super().__init__(path)
+        self._lock_held = Lock(path / LOCK)
+        self._log = Ledger(path / LEDGER)
+        self._guard = threading.Lock()
+        self._attempts: dict[Path, Unit] = {}
+        self._finished: set[str] = set()
+        self._secrets: frozenset[str] = frozenset()
+
+    @property
+    def id(self) -> str:
+        """The run id."""
+        return self.path.name
+
+    def close(self) -> None:
+        """Give up the lock: from now on readers know that nobody writes.  May be called twice."""
+        self._log.close()
+        self._lock_held.release()
+
+    def discard(self) -> None:
+        """Close it and remove the directory, for a session that planned nothing."""
+        self.close()
+        with files.named(RunDirError, "the run directory cannot be removed", self.path):
+            files.remove_tree(self.path)
+
+    def append(self, event: str, **fields: Any) -> None:
+        """One ledger line; ``fields`` are JSON-able."""
+        self._note(event, fields)
+
+    def _note(self, event: str, fields: Mapping[str, Any], *, durable: bool = False) -> None:
+        with files.named(RunDirError, "the ledger cannot be written", self.path / LEDGER):
+            self._log.append(event, masking.masked(fields, self._secrets), durable=durable)
+
+    def _vouch(self, name: str, value: Any, event: str, **fields: Any) -> None:
+        """Write a JSON file after its sha256 is in the ledger."""
+        data = _json(masking.masked(value, self._secrets))
+        self._note(event, {**fields, "sha256": hashlib.sha256(data).hexdigest()}, durable=True)
+        self._write(name, data)
+
+    def _write(self, name: str, data: bytes) -> None:
+        with files.named(RunDirError, "the run directory cannot be written", self.path / name):
+            files.write(self.path / name, data)
+
+    def write_plan(self, plan: Plan) -> None:
+        """Write ``plan.json``."""
+        self._vouch(PLAN, encode(plan), "plan", units=len(plan.units))
+
+    def write_document(self, document: Mapping[str, Any]) -> None:
+        """Replace ``run.json``; secrets in it are masked."""
+        self._vouch(DOCUMENT, document, "document", status=document.get("status"))
+
+    def finish(self, result: Result) -> None:
+        """Write the terminal result and its ledger entry; a second call for a unit is refused."""
+        slug = checked_slug(result.slug)
+        with self._guard:
+            if slug in self._finished:
+                raise RunDirError(f"{result.unit} has its terminal result already", place=str(self.path))
+            self._finished.add(slug)
+        try:
+            self._unit_folder(slug)
+            self._vouch(
+                f"units/{slug}/{RESULT}",
+                encode(result),
+                "result",
+                slug=slug,
+                unit=result.unit,
+                case=result.case,
+                executor=result.executor,
+                status=result.status,
+                reason=result.reason,
+                attempts=result.attempts,
+                seconds=round(result.seconds, 3),
+                cost_usd=result.usage.cost_usd,
+            )
+        except BaseException:
+            with self._guard:
+                self._finished.discard(slug)
+            raise
+
+    def state(self, executor: str) -> Path:
+        """The directory of an executor for the whole run, made on the first call."""
+        with files.named(RunDirError, "no state directory can be made", self.path / "state"):
+            return _ensure(_ensure(self.path / "state") / checked_slug(executor))
+
+    def _unit_folder(self, slug: str) -> Path:
+        with files.named(RunDirError, "no unit directory can be made", self.path / "units"):
+            return _ensure(_ensure(self.path / "units") / checked_slug(slug))
+
+    # --- attempts ---------------------------------------------------------------------------
+
+    def new_attempt(self, unit: Unit) -> Path:
+        """A fresh private directory ``units/<slug>/<n>`` for the next attempt."""
+        folder = self._unit_folder(unit.slug)
+        with self._guard, files.named(RunDirError, "no attempt directory can be made", folder):
+            if not (folder / "unit.json").exists():
+                files.write(folder / "unit.json", _json(encode(unit)))
+            number = 1 + max((int(p.name) for p in folder.iterdir() if p.name.isdecimal()), default=0)
+            out = files.make_private(folder / str(number))
+            files.make_private(out / "work")
+            self._attempts[out] = unit
+        return out
+
+    def record(self, out: Path, prompt: str, command: Command) -> Launch:
+        """Write prompt, argv and input files into the attempt; the launch that belongs to it.
+
+        Only the names of the environment are stored; values that look like secrets are masked in
+        everything that is stored from now on.
+        """
+        unit = self._attempts[out]
+        with self._guard:
+            self._secrets |= masking.secrets_of(command.env)
+        text = prompt.encode(errors="replace")
+        told = {"argv": list(command.argv), "cwd": str(command.cwd), "env": sorted(command.env)}
+        inputs = {
+            "prompt.md": text,
+            "argv.json": _json(masking.masked(told, self._secrets)),
+            "result-file": os.fsencode(out.parent / RESULT) + b"\n",
+            "dispatch-pid": b"%d\n" % os.getpid(),
+            "timestamp": b"%d\n" % time.time(),
+            "pre-mtime": b"0\n",  # the result of this attempt cannot be older than its directory
+        }
+        if command.stdin != text:
+            inputs["stdin"] = command.stdin
+        with files.named(RunDirError, "the attempt cannot be recorded", out):
+            for name, data in (*inputs.items(), *command.files.items()):
+                target = out / _below(name)
+                for parent in reversed(target.relative_to(out).parents[:-1]):
+                    _ensure(out / parent)
+                files.create(target, data)
+        return Launch(
+            argv=command.argv,
+            env=command.env,
+            cwd=command.cwd,
+            stdin=out / ("stdin" if "stdin" in inputs else "prompt.md"),
+            stdout=out / "tail",
+            stderr=out / "stderr",
+            timeout=unit.brief.timeout,
+            tag=f"{self.id}/{unit.slug}/{out.name}",
+        )
+
+    def collect(self, out: Path, command: Command, exit: Exit) -> Output:
+        """Read back what the attempt left, capped; never raises, whatever a worker put there.
+
+        ``cut`` speaks of standard output and output files, ``notes`` of standard error and of outputs
+        that were refused.
+        """
+        cut: list[str] = []
+        notes: list[str] = []
+        found: dict[str, bytes] = {}
+        values = [s.encode(errors="surrogateescape") for s in masking.longest_first(self._secrets)]
+        for name in dict.fromkeys(("tail", "stderr", *command.outputs)):
+            files.blot(out, name, values)
+            taken = files.take_regular(out, name, STREAM_CAP)
+            if not taken.refused:
+                found[name] = masking.mask_bytes(taken.data, values)
+            if taken.note:
+                (notes if taken.refused or name == "stderr" else cut).append(taken.note)
+        stdout, stderr = found.get("tail", b""), found.get("stderr", b"")
+        outputs = {name: data for name, data in found.items() if name in command.outputs}
+        return Output(exit, stdout, stderr, outputs, "; ".join(cut), tuple(notes))
+
+
+def _ensure(path: Path) -> Path:
+    """The directory, private and made if it is not there."""
+    with suppress(FileExistsError):
+        files.make_private(path)
+    return path
+
+
+def _below(name: str) -> PurePosixPath:
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts or not path.parts:
+        raise RunDirError(f"an executor wants the file {name!r}, which is not below its attempt")
+    return path
+
+
+def _json(value: Any) -> bytes:
+    """Pure ASCII, so that lone surrogates of an answer survive as escapes."""
+    return json.dumps(value, indent=1, allow_nan=False).encode() + b"\n"
