@@ -134,7 +134,7 @@ class Claude:
         argv += ["--disable-slash-commands"]
         argv += ["--effort", self.effort] if self.effort else []
         if request.schema is not None:
-            schema = json.dumps(request.schema, separators=(",", ":"))
+            schema = environment.sent(request.schema)
             if len(schema) > MAX_SCHEMA:
                 raise BriefError(
                     f"the contract's schema has {len(schema)} bytes; claude takes at most {MAX_SCHEMA}",

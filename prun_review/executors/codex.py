@@ -113,7 +113,7 @@ class Codex:
         argv += ["-s", sandbox]
         argv += ["--output-schema", str(request.out / SCHEMA)] if request.schema is not None else []
         argv += ["-o", str(request.out / ANSWER), *self.args, "-"]
-        files = {} if request.schema is None else {SCHEMA: json.dumps(request.schema).encode()}
+        files = {} if request.schema is None else {SCHEMA: environment.sent(request.schema).encode()}
         fixed = {**_homes(request), "TMPDIR": environment.temporary(request.out)}
         return Command(
             argv=tuple(argv),

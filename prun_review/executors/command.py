@@ -13,7 +13,6 @@ template names one; exit status 0 and a non-empty answer are needed.  Its form i
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -121,7 +120,7 @@ class AnyCommand:
             env=environment.child_env(request.env, self.names, fixed, (request.tree,)),
             cwd=request.tree,
             stdin=request.prompt.encode("utf-8", "replace"),
-            files={SCHEMA: json.dumps(request.schema).encode()} if wants_schema else {},
+            files={SCHEMA: environment.sent(request.schema or {}).encode()} if wants_schema else {},
             outputs=(ANSWER,) if self._names_out else (),
         )
 

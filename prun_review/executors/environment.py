@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import json
 import os
 import sysconfig
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from prun_review.errors import ConfigError, LaunchError
 from prun_review.ports import Located, Missing
@@ -93,6 +95,17 @@ def private(folder: Path) -> Path:
             remedy="make room for it, or give the run directory back its write permission",
         ) from error
     return folder
+
+
+def sent(schema: Mapping[str, Any]) -> str:
+    """A schema as a vendor gets it, without ``$schema``.
+
+    claude 2.1.332 refuses one that names draft 2020-12 ("no schema with key or ref"), exit status 1;
+    without the name it takes what we use of that draft.
+    """
+    return json.dumps(
+        {key: value for key, value in schema.items() if key != "$schema"}, separators=(",", ":")
+    )
 
 
 def identity(model: str, effort: str, args: Sequence[str]) -> str:

@@ -19,6 +19,7 @@ from prun_review.ports import Command, Executor, Located, Output, Request
 STANDINS = Path(__file__).parents[1] / "standins"
 
 SCHEMA: dict[str, Any] = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
     "type": "object",
     "additionalProperties": False,
     "required": ["verdict"],

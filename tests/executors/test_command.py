@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 
 from prun_review.config import load
 from prun_review.errors import BriefError, ConfigError
-from prun_review.executors import reasons
+from prun_review.executors import environment, reasons
 from prun_review.executors.command import AnyCommand
 from prun_review.model import Exit
 from prun_review.ports import Located, Missing, Output
@@ -66,7 +65,7 @@ def test_placeholders_are_filled_and_other_braces_stay(bench: Bench) -> None:
     _, _, reading = bench.run(executor, request)
     *words, rest = reading.text.split("|")
     assert words == [f"-C{bench.tree}", "--model", "m-1", str(request.out / "schema.json"), '{"a": 1}']
-    assert rest == f"{json.dumps(SCHEMA)}{bench.tree}\n"
+    assert rest == f"{environment.sent(SCHEMA)}{bench.tree}\n"
 
 
 def test_an_answer_file_wins_over_stdout_where_it_is_named(bench: Bench) -> None:

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from prun_review.config import load
+from prun_review.contract import KINDS
 from prun_review.executors.claude import Claude
 from prun_review.executors.codex import Codex
-from prun_review.model import Reading, Usage
+from prun_review.model import Contract, Reading, Usage
 from prun_review.ports import Located, Output
 from tests.executors.driving import SCHEMA, Bench
 from tests.modelserver import Call, ModelServer, Reply, Rule
@@ -76,6 +79,7 @@ def ask(
     reply: Reply,
     *,
     model: str = "",
+    schema: Mapping[str, Any] = SCHEMA,
     prompt: str = "Review src, please. Do not use $canary.",
 ) -> tuple[list[Call], Output, Reading]:
     """One question to a real program, and what the server and we saw of it."""
@@ -87,7 +91,7 @@ def ask(
         else:
             executor = Claude.configured(load({"executor": {name: {"model": model}}}).executor(name))
             bench.env |= {"ANTHROPIC_API_KEY": "sk-ant-dummy", "ANTHROPIC_BASE_URL": server.anthropic_url}
-        request = bench.request(executor, prompt, located=programs[name])
+        request = bench.request(executor, prompt, schema=schema, located=programs[name])
         _, output, reading = bench.run(executor, request, timeout=120)
     return server.of(VENDOR[name]), output, reading
 
@@ -108,9 +112,24 @@ def test_structured_answer_with_schema_and_without_the_trees_instructions(
     assert len(calls) == 1, "no hidden second call"
     sent = json.dumps(calls[0].body)
     assert "Review src, please." in calls[0].prompt
-    assert json.dumps(SCHEMA["properties"]) in sent
+    assert json.dumps({k: v for k, v in SCHEMA.items() if k != "$schema"}) in sent
     assert CANARY not in sent
     assert not (bench.root / "ran").exists(), "a hook or an MCP server of the reviewed tree was started"
+
+
+@pytest.mark.parametrize("contract", [Contract(), Contract("choice", ("a", "b"), ("speed",))])
+@pytest.mark.parametrize("name", NAMES)
+def test_both_programs_take_the_schemas_of_our_contracts(
+    bench: Bench, programs: Programs, name: str, contract: Contract
+) -> None:
+    schema = KINDS[contract.kind].schema(contract)
+    assert schema is not None
+    calls, output, _ = ask(bench, programs, name, Reply(text="no"), schema=schema)
+    assert calls, output
+    body = calls[0].body
+    offered = [tool["input_schema"] for tool in body.get("tools", []) if tool["name"] == "StructuredOutput"]
+    (sent,) = offered or [body["text"]["format"]["schema"]]
+    assert sent == {key: value for key, value in schema.items() if key != "$schema"}
 
 
 def test_codex_gets_no_web_search(bench: Bench, programs: Programs) -> None:
