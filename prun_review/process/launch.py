@@ -33,6 +33,8 @@ from prun_review.process import reap, shim
 
 BIRTH_LIMIT = 60.0
 """Seconds for a shim to say that its worker runs; 64 at once on 2 busy cores take about one."""
+BIRTHS = 2 * (os.cpu_count() or 1)
+"""Most starts under way at once: with 64 competing for 2 cores the first worker ran after 1 s."""
 END_LIMIT = reap.GRACE + reap.KILL_LIMIT + 5
 """Seconds within which a shim that was told to stop has reported."""
 
@@ -170,6 +172,7 @@ class ProcessLauncher:
         self._lock = threading.Lock()
         self._live: set[ShimProcess] = set()
         self._closed = False
+        self._births = threading.BoundedSemaphore(BIRTHS)
         self._restarts_left = 1
         self._zygote, self._control = _hatch()
 
@@ -187,25 +190,33 @@ class ProcessLauncher:
             packed = _pack(launch, tag)
         except ValueError as error:
             raise LaunchError(f"cannot start {launch.argv[:1]}: {error}") from error
-        for _ in range(2):
-            zygote, lifeline = self._hand_over()
-            process = ShimProcess(lifeline, tag, self._discard)
-            with self._lock:
-                self._live.add(process)
-            try:
-                begun = process.begin(packed)
-            except LaunchError:
-                process.abandon()
-                self._discard(process)
-                raise
-            if begun:
-                return process
-            if not _ended(zygote, 1.0):  # the shim itself was killed at birth
-                process.wait()
-                return process
+        with self._births:
+            for _ in range(2):
+                process = self._bear(packed, tag)
+                if process:
+                    return process
+        raise LaunchError("the zygote died twice", remedy="look for memory shortage, then run again")
+
+    def _bear(self, packed: bytes, tag: str) -> ShimProcess | None:
+        """One attempt at a start; None when the zygote died with the request."""
+        zygote, lifeline = self._hand_over()
+        process = ShimProcess(lifeline, tag, self._discard)
+        with self._lock:
+            self._live.add(process)
+        try:
+            begun = process.begin(packed)
+        except LaunchError:
             process.abandon()
             self._discard(process)
-        raise LaunchError("the zygote died twice", remedy="look for memory shortage, then run again")
+            raise
+        if begun:
+            return process
+        if not _ended(zygote, 1.0):  # only the shim was killed at birth
+            process.wait()
+            return process
+        process.abandon()
+        self._discard(process)
+        return None
 
     def close(self) -> None:
         """End whatever still runs, and the zygote; a second call does nothing."""

@@ -25,6 +25,9 @@ KILL_LIMIT = 10.0
 TAG = "PRUN_DISPATCH"
 """Environment variable that marks every process of a dispatch."""
 
+HAS_PROC = os.path.isdir("/proc/self")
+"""Descendants can be seen."""
+
 _PR_SET_CHILD_SUBREAPER = 36
 
 

@@ -77,7 +77,7 @@ def _receive(lifeline: int) -> Launch | None:
 
 def _read(lifeline: int) -> bytes:
     try:
-        return os.read(lifeline, 65536)
+        return os.read(lifeline, 8192)
     except ConnectionError:
         return b""
 
@@ -96,16 +96,19 @@ def report(lifeline: int, code: int | None, ended_by: str, seconds: float, note:
     _tell(lifeline, json.dumps({"exit": fields}).encode() + b"\n")
 
 
-def main(lifeline: int) -> None:
-    """Live one dispatch through.  Whatever goes wrong in here is reported, never a silent end."""
+def main(lifeline: int) -> int:
+    """Live one dispatch through.  Whatever goes wrong in here is reported, never a silent end.
+
+    Returns the exit status of the shim: 0 when its tree is gone.
+    """
     started = time.monotonic()
     os.closerange(3, lifeline)
     os.closerange(lifeline + 1, lifeline + 64)
     os.setsid()
-    contained = reap.become_subreaper() and os.path.isdir("/proc/self")
+    contained = reap.become_subreaper() and reap.HAS_PROC
     launch = _receive(lifeline)
     if launch is None:
-        return
+        return 0
     try:
         code, ended_by, note = _dispatch(launch, lifeline, contained)
     except _SpawnError as error:
@@ -114,6 +117,7 @@ def main(lifeline: int) -> None:
         reap.Brood(os.getpid(), contained=True).end()  # by its children: the leader may be unknown
         code, ended_by, note = None, "lost", f"the shim failed: {error!r}"
     report(lifeline, code, ended_by, time.monotonic() - started, note)
+    return 1 if reap.descendants([os.getpid()]) else 0
 
 
 def _dispatch(launch: Launch, lifeline: int, contained: bool) -> tuple[int | None, str, str]:

@@ -16,6 +16,7 @@ import os
 import select
 import signal
 import socket
+import sys
 import time
 
 from prun_review.process import reap, shim
@@ -24,13 +25,16 @@ LOOK = 1.0
 """Seconds between looks at the shims; only the end of a killed one waits for it."""
 TICK = 0.02
 """Seconds between looks while orphans are being ended."""
+_ROOM = socket.CMSG_SPACE(4) if hasattr(socket, "CMSG_SPACE") else 0
+"""For one descriptor."""
 
 
 class Zygote:
-    """The loop, and what it knows: its shims, and since when there are orphans."""
+    """The loop, and what it knows: its shims, and since when there may be orphans."""
 
     def __init__(self, control: socket.socket) -> None:
-        self.control: socket.socket | None = control
+        self.control = control
+        self.open = True
         self.shims: set[int] = set()
         self.orphans_since: float | None = None
         self.told: set[int] = set()
@@ -38,27 +42,28 @@ class Zygote:
     def serve(self) -> None:
         """Fork shims until the harness is gone, then stay until they are."""
         poller = select.poll()
-        if self.control:
-            poller.register(self.control, select.POLLIN)
-        while self.control or self.shims or self.orphans_since is not None:
-            pause = TICK if self.orphans_since is not None else LOOK if self.shims else None
-            if not self.control:
-                time.sleep(TICK)
-            elif poller.poll(pause and pause * 1000):
-                self.answer(self.control)
+        poller.register(self.control, select.POLLIN)
+        while self.open or self.shims or self.orphans_since is not None:
+            pause = TICK if self.orphans_since is not None or not self.open else LOOK
+            if not self.open:
+                time.sleep(pause)
+            elif poller.poll(pause * 1000 if self.shims else None):
+                self.answer()
             self.reap()
-            self.end_orphans()
+            if self.orphans_since is not None:
+                self.end_orphans(time.monotonic() - self.orphans_since >= reap.GRACE)
 
-    def answer(self, control: socket.socket) -> None:
+    def answer(self) -> None:
         """Take one lifeline and fork its shim; an end of file is the harness's end."""
         try:
-            data, descriptors, _, _ = socket.recv_fds(control, 1, 1)
+            data, ancillary, _, _ = self.control.recvmsg(1, _ROOM)
         except ConnectionError:
-            data, descriptors = b"", []
+            data, ancillary = b"", []
         if not data:
-            control.close()
-            self.control = None
-        for lifeline in descriptors:
+            self.control.close()
+            self.open = False
+        for _, _, descriptor in ancillary:
+            lifeline = int.from_bytes(descriptor, sys.byteorder)
             os.set_inheritable(lifeline, False)  # a descriptor that was sent is not close-on-exec
             self.fork(lifeline)
             os.close(lifeline)
@@ -72,33 +77,34 @@ class Zygote:
         if pid:
             self.shims.add(pid)
             return
+        status = 1
         try:
-            shim.main(lifeline)
+            status = shim.main(lifeline)
         finally:
-            os._exit(0)
+            os._exit(status)
 
     def reap(self) -> None:
+        """Collect the shims that have ended.  One that did not say 0 may have left its tree."""
         while True:
             try:
-                pid, _ = os.waitpid(-1, os.WNOHANG)
+                pid, status = os.waitpid(-1, os.WNOHANG)
             except ChildProcessError:
                 return
             if pid == 0:
                 return
-            self.shims.discard(pid)
+            if pid in self.shims:
+                self.shims.discard(pid)
+                if status and self.orphans_since is None:
+                    self.orphans_since = time.monotonic()
 
-    def end_orphans(self) -> None:
-        """One round over adopted children.  The grace counts from the first of them, because a
+    def end_orphans(self, kill: bool) -> None:
+        """One round over adopted children.  The grace counts from the first lost shim, because a
         chain of processes that ignore TERM would otherwise begin a new grace with each link."""
         orphans = [pid for pid in reap.children(os.getpid()) if pid not in self.shims]
         if not orphans:
             self.orphans_since = None
             self.told.clear()
             return
-        now = time.monotonic()
-        if self.orphans_since is None:
-            self.orphans_since = now
-        kill = now - self.orphans_since >= reap.GRACE
         for pid in orphans + reap.descendants(orphans):
             if kill or pid not in self.told:
                 self.told.add(pid)
