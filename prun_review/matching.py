@@ -18,13 +18,13 @@ a partner already is shown beside it as uncertain: that halves the true pairs th
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from prun_review.model import SEVERITIES, Finding, Pair
-from prun_review.paths import DIFF_PREFIXES, normalise_path
+from prun_review.model import Finding, Pair
 from prun_review.ports import SameFinding
-from prun_review.shortlist import Item, shortlist
-from prun_review.tokens import MAX_TEXT, first_sentence, split
+from prun_review.shortlist import shortlist
+from prun_review.tokens import SPAN, Item, items
 
 VERSION = "words-1 match=.24 uncertain=.12 other-file=.35 far=20 near=3 fold=.80"
 """Tokenizer and thresholds, versioned together: scores of two versions do not compare."""
@@ -36,8 +36,6 @@ FOLD = 0.80
 FAR = 20
 """Lines between two ranges beyond which text is uncertain; 43 of 47 true pairs lay within."""
 NEAR = 3
-SPAN = 4
-"""Lines of a range that count: who marks a whole function would be near everything in it."""
 ALL_PAIRS = 1_000_000
 """Up to so many pairs of a case all are compared; beyond, those near in place or in rarer words."""
 FOLD_LOOK = 50
@@ -67,7 +65,7 @@ def crosscheck(
     Sorted by left, then right index.  ``crosscheck(b, a)`` gives the mirrored pairs, and the order of
     the arguments decides only between equal findings.  Raises nothing but what ``same`` raises.
     """
-    lefts, rights = _items(left, right)
+    lefts, rights = items(left, right)
     lefts, pairs = _fold(lefts, "left")
     rights, repeated = _fold(rights, "right")
     pairs += repeated
@@ -85,56 +83,10 @@ def crosscheck(
     return sorted(pairs, key=lambda p: (p.left is None, p.left or 0, p.right is None, p.right or 0))
 
 
-# --- what is compared -------------------------------------------------------------------------
-
-
-def _items(left: Sequence[Finding], right: Sequence[Finding]) -> tuple[list[Item], list[Item]]:
-    """Both sides prepared, with ranks by content so that ties do not hang on the order of arguments."""
-    rank = {key: n for n, key in enumerate(sorted({_content(f) for f in (*left, *right)}))}
-    paths = {f.file: normalise_path(f.file) for f in (*left, *right) if f.file}
-    known = set(paths.values())
-
-    def item(index: int, finding: Finding) -> Item:
-        text = f"{finding.title[:MAX_TEXT]}\n{first_sentence(finding.detail)}"
-        line = finding.line if finding.line is not None and finding.line > 0 else None
-        end = None if line is None else min(max(finding.end_line or line, line), line + SPAN - 1)
-        file = _without_diff_prefix(paths[finding.file], known) if finding.file else ""
-        severity = SEVERITIES.index(finding.severity) if finding.severity in SEVERITIES else len(SEVERITIES)
-        return Item(
-            index,
-            rank[_content(finding)],
-            file,
-            line,
-            end,
-            *split(text),
-            category=finding.category,
-            weight=(not finding.grounded, -severity),
-            rule=finding.rule,
-        )
-
-    return [item(i, f) for i, f in enumerate(left)], [item(i, f) for i, f in enumerate(right)]
-
-
-def _content(finding: Finding) -> tuple[str, int, int, str, str, str, str, str, str, str, str]:
-    f = finding
-    return (
-        f.file or "", f.line or 0, f.end_line or 0, f.title, f.detail, f.category, f.severity,
-        f.grounding, f.rule or "", f.quote or "", f.suggestion or "",
-    )  # fmt: skip
-
-
-def _without_diff_prefix(path: str, known: set[str]) -> str:
-    """``a/src/x.py`` as ``src/x.py`` only where another finding says so: a folder may be named ``a``."""
-    for prefix in DIFF_PREFIXES:
-        if path.startswith(prefix) and path[len(prefix) :] in known:
-            return path[len(prefix) :]
-    return path
-
-
 # --- repetitions inside one panel -------------------------------------------------------------
 
 
-def _fold(items: Sequence[Item], side: str) -> tuple[list[Item], list[Pair]]:
+def _fold(panel: Sequence[Item], side: str) -> tuple[list[Item], list[Pair]]:
     """What a panel holds, each defect once, and a lone pair for each repetition.
 
     The grounded and the most severe speak for the rest: what is folded away must never be worse
@@ -144,7 +96,7 @@ def _fold(items: Sequence[Item], side: str) -> tuple[list[Item], list[Pair]]:
     repeats: list[Pair] = []
     exact: dict[tuple[object, ...], Item] = {}
     places: dict[tuple[str, int | None], list[Item]] = {}
-    for item in sorted(items, key=lambda i: (i.weight, i.rank, i.index)):
+    for item in sorted(panel, key=lambda i: (i.weight, i.rank, i.index)):
         key = (item.file, item.start, item.end, item.words, item.names, item.rule)
         lines = [None] if item.start is None or item.end is None else range(item.start, item.end + 1)
         around = (earlier for line in lines for earlier in places.get((item.file, line), ()))
@@ -197,11 +149,11 @@ def _all_pairs(lefts: Sequence[Item], rights: Sequence[Item]) -> Iterator[_Compa
 
     Only words of both sides get a bit, so the bits of a case stay below 25 MB whatever it holds.
     """
-    both = set().union(*(a.words for a in lefts)) & set().union(*(b.words for b in rights))
-    bit_of = {word: 1 << n for n, word in enumerate(both)}
+    both = frozenset().union(*(a.words for a in lefts)) & frozenset().union(*(b.words for b in rights))
+    bit_of = {word: n for n, word in enumerate(both)}
 
     def bits(item: Item) -> int:
-        return sum(bit_of[word] for word in item.words if word in bit_of)
+        return sum(1 << bit_of[word] for word in item.words if word in bit_of)
 
     with_bits = [(b, bits(b)) for b in rights]
     for a in lefts:
@@ -223,10 +175,11 @@ def _kind(a: Item, b: Item, shared: int) -> tuple[int, float, float] | None:
     if a.file != b.file and a.file and b.file:
         return (_OTHER_FILE, -score, 0) if score >= OTHER_FILE and _same_root(a, b) else None
     gap = _gap(a, b) if a.file and b.file else None
-    if score >= MATCH and (gap is None or gap <= FAR):
-        return _MATCH, -score, gap or 0
+    away = FAR if gap is None else min(gap, FAR + 1)  # far is far: ten times as many keys otherwise
+    if score >= MATCH and away <= FAR:
+        return _MATCH, -score, away
     if score >= UNCERTAIN:
-        return _TEXT, -score, gap or 0
+        return _TEXT, -score, away
     if gap is not None and gap <= NEAR and a.category == b.category:
         return _NEAR, gap, -score
     return None
@@ -239,15 +192,15 @@ def _edges(
     same: SameFinding | None,
 ) -> _Edges:
     """All possible pairs; ``same`` has the first word about each."""
-    edges: _Edges = {}
+    edges: _Edges = defaultdict(list)
     for a, b, shared in compared:
         told = None if same is None else same(left[a.index], right[b.index])
         if told is True:
-            kind: tuple[int, float, float] | None = (_SAID, -_score(a, b)[0], _gap(a, b) or 0)
+            kind: tuple[int, float, float] | None = (_SAID, -_score(a, b)[0], 0)
         else:
             kind = None if told is False else _kind(a, b, shared)
         if kind is not None:
-            edges.setdefault(kind, []).append(_code(a.rank, b.rank))
+            edges[kind].append(_code(a.rank, b.rank))
     return edges
 
 

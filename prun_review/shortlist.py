@@ -9,28 +9,8 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """A finding as the matcher compares it."""
-
-    index: int
-    """Place among the findings of its side."""
-    rank: int
-    """Place by content among those of both sides; equal for equal findings."""
-    file: str
-    """Normalised path, or empty."""
-    start: int | None
-    end: int | None
-    """Last line that counts, inclusive."""
-    words: frozenset[str]
-    names: frozenset[str]
-    category: str
-    weight: tuple[bool, int]
-    """The least speaks for its repetitions: grounded before not, then the most severe."""
-    rule: str | None
+from prun_review.tokens import Item
 
 
 def shortlist(lefts: Sequence[Item], rights: Sequence[Item], reach: int, limit: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""What of a finding's text is compared: stemmed word parts, and the names of code in it.
+"""What of a finding is compared: its place, stemmed word parts, and the names of code in it.
 
 Foreign text is capped before anything is done with it, so a hostile finding costs no more than a
 long one.  A change here moves every score: it needs a new :data:`prun_review.matching.VERSION`.
@@ -8,7 +8,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+
+from prun_review.model import SEVERITIES, Finding
+from prun_review.paths import DIFF_PREFIXES, normalise_path
 
 MAX_TEXT = 2000
 """Characters of title and of detail that are looked at; real first sentences end before 400."""
@@ -17,8 +22,12 @@ MAX_WORDS = 200
 MAX_NAME = 60
 """Characters of a code name; longer runs are data, not names."""
 
+SPAN = 4
+"""Lines of a range that count: who marks a whole function would be near everything in it."""
+
 _WORD = re.compile(r"[^\W\d]\w*|\d+")
-_PART = re.compile(r"\d+|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
+_PART = re.compile(r"\d+|[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_LETTERS = re.compile(r"\d+|[^\W\d_]+")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"'(])|[\r\n]")
 _QUOTED = re.compile(r"[`'\"]([^\W\d][\w.]{0,60}+)(?:\(\))?[`'\"]")
 _CALLED = re.compile(r"\b[^\W\d]\w*+(?=\(|\.[^\W\d_])")
@@ -32,6 +41,70 @@ _STOP = frozenset(
 )
 _SUFFIX = re.compile(r"(?<=...)(?:ations|ation|ingly|edly|ings|ments|ment|ing|ies|ed|es|ly|s|e)$")
 _STEM = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A finding as the matcher compares it."""
+
+    index: int
+    """Place among the findings of its side."""
+    rank: int
+    """Place by content among those of both sides; equal for equal findings."""
+    file: str
+    """Normalised path, or empty."""
+    start: int | None
+    end: int | None
+    """Last line that counts, inclusive."""
+    words: frozenset[str]
+    names: frozenset[str]
+    category: str
+    weight: tuple[bool, int]
+    """The least speaks for its repetitions: grounded before not, then the most severe."""
+    rule: str | None
+
+
+def items(left: Sequence[Finding], right: Sequence[Finding]) -> tuple[list[Item], list[Item]]:
+    """Both sides prepared, with ranks by content so that ties do not hang on the order of arguments."""
+    rank = {key: n for n, key in enumerate(sorted({_content(f) for f in (*left, *right)}))}
+    paths = {f.file: normalise_path(f.file) for f in (*left, *right) if f.file}
+    known = set(paths.values())
+
+    def item(index: int, finding: Finding) -> Item:
+        text = f"{finding.title[:MAX_TEXT]}\n{first_sentence(finding.detail)}"
+        line = finding.line if finding.line is not None and finding.line > 0 else None
+        end = None if line is None else min(max(finding.end_line or line, line), line + SPAN - 1)
+        file = _without_diff_prefix(paths[finding.file], known) if finding.file else ""
+        severity = SEVERITIES.index(finding.severity) if finding.severity in SEVERITIES else len(SEVERITIES)
+        return Item(
+            index,
+            rank[_content(finding)],
+            file,
+            line,
+            end,
+            *split(text),
+            category=finding.category,
+            weight=(not finding.grounded, -severity),
+            rule=finding.rule,
+        )
+
+    return [item(i, f) for i, f in enumerate(left)], [item(i, f) for i, f in enumerate(right)]
+
+
+def _content(finding: Finding) -> tuple[str, int, int, str, str, str, str, str, str, str, str]:
+    f = finding
+    return (
+        f.file or "", f.line or 0, f.end_line or 0, f.title, f.detail, f.category, f.severity,
+        f.grounding, f.rule or "", f.quote or "", f.suggestion or "",
+    )  # fmt: skip
+
+
+def _without_diff_prefix(path: str, known: set[str]) -> str:
+    """``a/src/x.py`` as ``src/x.py`` only where another finding says so: a folder may be named ``a``."""
+    for prefix in DIFF_PREFIXES:
+        if path.startswith(prefix) and path[len(prefix) :] in known:
+            return path[len(prefix) :]
+    return path
 
 
 def first_sentence(text: str) -> str:
@@ -53,7 +126,7 @@ def split(text: str) -> tuple[frozenset[str], frozenset[str]]:
     found: set[str] = set()
     names: set[str] = set()
     for word in _WORD.findall(text.replace("n't", " not")):
-        stems, compound = _stems(word)
+        stems, compound = _stems(word[:MAX_NAME])
         found |= stems
         if compound:
             names.add(word)
@@ -66,16 +139,17 @@ def split(text: str) -> tuple[frozenset[str], frozenset[str]]:
     for quoted in _QUOTED.findall(text):
         names.update(filter(None, quoted.split(".")))
     short = sorted(name for name in names if len(name) <= MAX_NAME)
-    return frozenset(found), frozenset(short[:MAX_WORDS])
+    return frozenset(sorted(found)[:MAX_WORDS]), frozenset(short[:MAX_WORDS])
 
 
 @lru_cache(maxsize=20_000)  # reviewers use the same few thousand words again and again
 def _stems(word: str) -> tuple[frozenset[str], bool]:
     """The stems of one word, and whether it is a compound."""
-    parts = [part.lower() for part in _PART.findall(word)]
+    pattern = _PART if word.isascii() else _LETTERS
+    parts = [part.lower() for part in pattern.findall(word)]
     stems = {_stem(part) for part in parts if part not in _STOP and (len(part) > 1 or part.isdigit())}
     if len(parts) > 1:
-        stems.add("=" + "".join(parts)[:MAX_NAME])
+        stems.add("=" + "".join(parts))
     return frozenset(stems), len(parts) > 1
 
 

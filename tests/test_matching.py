@@ -1,0 +1,524 @@
+"""The cross-check: rows of real failures, the rule clause by clause, and properties of any input."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from prun_review import Finding, Pair, crosscheck, matching
+from prun_review.shortlist import shortlist
+from prun_review.tokens import MAX_NAME, MAX_WORDS, first_sentence, items, split
+
+
+def at(title: str, file: str | None = "src/app.py", line: int | None = 10, **more: Any) -> Finding:
+    return Finding(title=title, file=file, line=line, **more)
+
+
+def outcomes(left: Sequence[Finding], right: Sequence[Finding]) -> list[tuple[int | None, int | None, str]]:
+    return [(p.left, p.right, p.outcome) for p in crosscheck(left, right)]
+
+
+INJECTION = at("User input is concatenated into the SQL query, so it can be injected", category="security")
+INJECTION_2 = at(
+    "SQL injection: the query is built by concatenating user input", line=12, category="security"
+)
+ZERO = at("Average divides by zero for an empty basket", line=10, category="correctness")
+
+
+# --- rows of real failures --------------------------------------------------------------------
+
+
+def test_one_defect_in_two_wordings_on_near_lines_matches() -> None:  # C25
+    (pair,) = crosscheck([INJECTION], [INJECTION_2])
+    assert (pair.left, pair.right, pair.outcome) == (0, 0, "match")
+    assert pair.reason == "same file, 2 lines apart, 6 of 7 words shared"
+    assert pair.score == pytest.approx(6 / 7)
+
+
+@pytest.mark.parametrize("line", [5, 25])
+def test_one_defect_at_call_and_definition_twenty_lines_apart_matches(line: int) -> None:  # C26a
+    call = at("Retry loop never stops when `fetch_page` keeps failing", line=line)
+    definition = at("`fetch_page` failing keeps the retry loop running without end", line=30 - line)
+    assert outcomes([call], [definition]) == [(0, 0, "match")]
+
+
+def test_two_defects_on_one_line_stay_two() -> None:  # C26b, C27
+    assert outcomes([INJECTION], [ZERO]) == [(0, None, "alone"), (None, 0, "alone")]
+    both = [INJECTION, ZERO]
+    assert outcomes(both, [replace(ZERO, title="Empty basket makes the average divide by zero")]) == [
+        (0, None, "alone"),
+        (1, 0, "match"),
+    ]
+    assert outcomes(both, both[::-1]) == [(0, 1, "match"), (1, 0, "match")]
+
+
+def test_what_only_the_second_panel_found_is_listed() -> None:  # C28
+    extra = at("Temporary file is never closed", line=88, category="resource")
+    pairs = crosscheck([INJECTION], [INJECTION_2, extra])
+    assert [(p.left, p.right, p.outcome) for p in pairs] == [(0, 0, "match"), (None, 1, "alone")]
+    assert pairs[1].reason == "nothing like it on the left"
+    assert [p.reason for p in crosscheck([], [extra])] == ["the left side holds no finding"]
+
+
+def test_ranges_that_jitter_are_one_place_and_a_repetition_never_agrees() -> None:  # C30, C32
+    once = at("Lock is released before the balance is written", line=45, end_line=51)
+    again = replace(once, end_line=52)
+    assert outcomes([once], [again]) == [(0, 0, "match")]
+    pairs = crosscheck([once, again], [])
+    assert [(p.left, p.right, p.outcome) for p in pairs] == [(0, None, "alone"), (1, None, "alone")]
+    assert [p.reason for p in pairs].count("repeats left 0, counted once") == 1
+    pairs = crosscheck([once, again], [again, once])
+    assert Counter(p.outcome for p in pairs) == {"match": 1, "alone": 2}
+    assert {p.reason for p in pairs if p.outcome == "alone"} == {
+        "repeats left 0, counted once",
+        "repeats right 1, counted once",
+    }
+
+
+def test_the_most_severe_speaks_for_its_repetitions() -> None:
+    mild, grave = replace(INJECTION, severity="low"), replace(INJECTION, severity="critical")
+    pairs = crosscheck([mild, grave], [INJECTION_2])
+    assert [(p.left, p.right, p.outcome) for p in pairs] == [(0, None, "alone"), (1, 0, "match")]
+    shaky = replace(INJECTION, severity="critical", grounding="ungrounded")
+    assert (1, 0, "match") in outcomes([shaky, mild], [INJECTION_2])
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Unused variable 'a'", "Unused variable 'b'"),
+        ("The value of `left_size` is never checked here", "The value of `right_size` is never checked here"),
+        ("Missing check for None on user", "Missing check for None on account"),
+    ],
+)
+def test_siblings_on_one_line_are_not_repetitions(one: str, other: str) -> None:
+    left = [at(one), at(other)]
+    assert outcomes(left, left) == [(0, 0, "match"), (1, 1, "match")]
+
+
+def test_one_rule_twice_on_neighbouring_lines_is_two_findings() -> None:
+    left = [at("Line too long", line=n, rule="E501") for n in (5, 6, 7)]
+    assert outcomes(left, left) == [(n, n, "match") for n in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "other_file", "other_line", "reason"),
+    [
+        (None, None, "src/app.py", 400, "no file to compare"),
+        (None, None, None, None, "no file to compare"),
+        ("", 3, "src/app.py", 400, "no file to compare"),
+        ("src/app.py", None, "src/app.py", 400, "same file, no line to compare"),
+        ("src/app.py", 0, "src/app.py", 400, "same file, no line to compare"),
+        ("src/app.py", -7, "src/app.py", None, "same file, no line to compare"),
+    ],
+)
+def test_findings_without_a_place_are_compared_by_text(  # C34
+    file: str | None, line: int | None, other_file: str | None, other_line: int | None, reason: str
+) -> None:
+    left = replace(INJECTION, file=file, line=line)
+    right = replace(INJECTION_2, file=other_file, line=other_line)
+    (pair,) = crosscheck([left], [right])
+    assert pair.outcome == "match"
+    assert pair.reason == f"{reason}, 6 of 7 words shared"
+    assert outcomes([left], [replace(ZERO, file=other_file, line=other_line)])[0][2] == "alone"
+
+
+def test_a_text_that_names_several_files_is_no_place() -> None:  # C34
+    left = at("Password is logged in src/login.py and src/admin.py", file=None, line=None)
+    right = at("src/admin.py logs the password", file="src/admin.py", line=31)
+    assert outcomes([left], [right]) == [(0, 0, "match")]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "src/app.py",
+        "./src/app.py",
+        "a/src/app.py",
+        "b/src/app.py",
+        "src\\app.py",
+        "src//app.py",
+        "`src/app.py`",
+    ],
+)
+def test_one_file_in_many_spellings(path: str) -> None:  # C35
+    assert outcomes([INJECTION], [replace(INJECTION_2, file=path)]) == [(0, 0, "match")]
+    assert outcomes([replace(INJECTION, file=path)], [INJECTION_2]) == [(0, 0, "match")]
+
+
+@pytest.mark.parametrize("path", ["lib/src/app.py", "src/app.pyi", "SRC/app.py", "../src/app.py", "app.py"])
+def test_another_file_never_matches(path: str) -> None:  # C35
+    assert outcomes([INJECTION], [replace(INJECTION_2, file=path)])[0][2] != "match"
+
+
+def test_a_folder_named_like_a_diff_prefix_stays_a_folder() -> None:
+    left = replace(INJECTION, file="a/app.py")
+    assert outcomes([left], [replace(INJECTION_2, file="b/app.py")])[0][2] != "match"
+    assert outcomes([left], [replace(INJECTION_2, file="a/app.py")]) == [(0, 0, "match")]
+
+
+@pytest.mark.parametrize(("line", "outcome"), [(30, "match"), (31, "uncertain"), (9_000_000, "uncertain")])
+def test_a_line_far_off_is_doubt(line: int, outcome: str) -> None:  # C35
+    assert outcomes([INJECTION], [replace(INJECTION_2, line=line)]) == [(0, 0, outcome)]
+
+
+def test_a_whole_function_is_not_near_everything_in_it() -> None:
+    left = replace(INJECTION, line=1, end_line=500)
+    assert outcomes([left], [replace(INJECTION_2, line=24)]) == [(0, 0, "match")]
+    assert outcomes([left], [replace(INJECTION_2, line=25)]) == [(0, 0, "uncertain")]
+
+
+# --- the rule, clause by clause ---------------------------------------------------------------
+
+
+def test_analysers_with_nothing_in_common_but_the_place_are_uncertain() -> None:
+    pylint = at("eval-used: Use of eval", category="security")
+    bandit = at(
+        "Use of possibly insecure function - consider using safer ast.literal_eval.",
+        category="security",
+        line=13,
+    )
+    (pair,) = crosscheck([pylint], [bandit])
+    assert (pair.outcome, pair.left, pair.right) == ("uncertain", 0, 0)
+    assert pair.reason.startswith("same file, 3 lines apart")
+    farther = replace(bandit, title="Possibly insecure function", line=14)
+    assert outcomes([pylint], [farther])[0][2] == "alone"
+    assert outcomes([pylint], [replace(farther, line=13)])[0][2] == "uncertain"
+    assert outcomes([pylint], [replace(farther, line=13, category="style")])[0][2] == "alone"
+
+
+def test_near_lines_prefer_the_nearest() -> None:
+    left = [at("Alpha beta gamma", line=10)]
+    right = [at("Delta epsilon zeta", line=12), at("Eta theta iota", line=11)]
+    (pair, rest) = crosscheck(left, right)
+    assert (pair.left, pair.right, pair.outcome) == (0, 1, "uncertain")
+    assert pair.reason == "same file, 1 line apart, same category other, 0 of 6 words shared"
+    assert (rest.right, rest.outcome) == (0, "alone")
+
+
+def test_another_file_with_one_root_cause_is_uncertain() -> None:
+    left = at("`parse_header` accepts a negative length", file="src/reader.py")
+    right = at("A negative length passes `parse_header`", file="src/server.py", line=70)
+    (pair,) = crosscheck([left], [right])
+    assert pair.outcome == "uncertain"
+    assert pair.reason.startswith("different files, ")
+    assert pair.reason.endswith(" words shared and the name parse_header: perhaps one root cause")
+    plain = [replace(f, title=f.title.replace("`parse_header`", "parser")) for f in (left, right)]
+    assert outcomes(plain[:1], plain[1:])[0][2] == "alone"
+
+
+def test_a_second_partner_is_shown_as_uncertain_not_dropped() -> None:
+    left = [at("Cache key ignores the tenant, so data leaks between tenants", line=20)]
+    right = [
+        at("Cache key ignores the tenant", line=20),
+        at("Tenants share the cache because the key ignores the tenant", line=30),
+        at("Thread pool is never shut down", line=31),
+    ]
+    pairs = crosscheck(left, right)
+    assert [(p.left, p.right, p.outcome) for p in pairs] == [
+        (0, 0, "match"),
+        (0, 1, "uncertain"),
+        (None, 2, "alone"),
+    ]
+    assert pairs[1].reason.endswith("; left 0 has a nearer partner")
+
+
+def test_the_best_score_is_paired_first() -> None:
+    left = [
+        at("Token is compared in time that depends on its content"),
+        at("Token never expires after logout"),
+    ]
+    right = [at("Token never expires"), at("Token comparison time depends on content")]
+    assert outcomes(left, right) == [(0, 1, "match"), (1, 0, "match")]
+
+
+def test_the_first_sentence_of_detail_counts_and_the_rest_does_not() -> None:
+    left = [at("Wrong result", detail="Discount is applied twice, e.g. for members. Rounding hides it.")]
+    right = [at("Discount applied twice for members")]
+    assert crosscheck(left, right)[0].outcome == "match"
+    buried = [
+        at("Wrong result", detail="See below. Discount is applied twice for members.", category="style")
+    ]
+    assert crosscheck(buried, right)[0].outcome == "alone"
+
+
+def test_somebody_may_say_what_is_the_same() -> None:
+    def rule(left: Finding, right: Finding) -> bool | None:
+        told = {"yes": True, "no": False}
+        return told.get(left.suggestion or "")
+
+    elsewhere = replace(ZERO, file="src/other.py")
+    (pair,) = crosscheck([replace(INJECTION, suggestion="yes")], [elsewhere], same=rule)
+    assert pair.outcome == "match"
+    assert pair.reason.startswith("said to be the same; different files, 0 of ")
+    kept_apart = crosscheck([replace(INJECTION, suggestion="no")], [INJECTION_2], same=rule)
+    assert [p.outcome for p in kept_apart] == ["alone", "alone"]
+    assert crosscheck([INJECTION], [INJECTION_2], same=rule)[0].outcome == "match"
+    told, better = replace(INJECTION_2, suggestion="yes", title="x y z"), replace(INJECTION, line=11)
+    pairs = crosscheck([better, told], [INJECTION], same=rule)
+    assert [(p.left, p.right, p.outcome) for p in pairs] == [(0, 0, "uncertain"), (1, 0, "match")]
+
+
+def test_what_somebody_raises_is_not_hidden() -> None:
+    def broken(left: Finding, right: Finding) -> bool | None:
+        raise LookupError("no opinion today")
+
+    with pytest.raises(LookupError, match="no opinion today"):
+        crosscheck([INJECTION], [ZERO], same=broken)
+
+
+# --- text -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("getUserName", {"get", "user", "nam", "=getusername"}),
+        ("user_name", {"user", "nam", "=username"}),
+        ("The caches are", {"cach"}),
+        ("It isn't closed", {"not", "clos"}),
+        ("retries 3 times", {"retr", "3", "tim"}),
+        ("Fehler: größer", {"fehler", "großer"}),
+        ("ключ не найден", {"ключ", "не", "наиден"}),
+        ("!!!", {"!!!"}),
+        (" \n", set()),
+    ],
+)
+def test_words(text: str, expected: set[str]) -> None:
+    assert split(text)[0] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("call load() before os.walk, not later", {"load", "os"}),
+        ("Unused variable 'a' in `run.all()`", {"a", "run", "all"}),
+        ("userName and max_size", {"userName", "max_size"}),
+        ("plain words only. Nothing else.", set()),
+    ],
+)
+def test_names(text: str, expected: set[str]) -> None:
+    assert split(text)[1] == expected
+
+
+def test_first_sentence_ends_at_a_sentence_not_at_a_dot() -> None:
+    assert first_sentence("Uses e.g. os.path here. Then more.") == "Uses e.g. os.path here."
+    assert first_sentence("One line\nand another") == "One line"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" * 5_000_000,
+        "x_" * 100_000,
+        "(" * 100_000,
+        "`" * 100_000,
+        "aB" * 100_000,
+        "f." * 100_000,
+        " ".join(f"word{n}" for n in range(100_000)),
+        "\ud83d\x00\x1b]0;title\x07 ",
+        "e\u0301" * 100_000,
+    ],
+)
+def test_a_hostile_text_is_cut_before_it_costs_anything(text: str) -> None:
+    one, other = at(text, detail=text), at(text[::-1], detail=text[::-1])
+    check_partition([one], [other], crosscheck([one], [other]))
+    (item,), _ = items([one], [])
+    assert len(item.words) <= MAX_WORDS
+    assert len(item.names) <= MAX_WORDS
+    assert all(len(word) <= MAX_NAME + 1 for word in item.words | item.names)
+
+
+# --- properties -------------------------------------------------------------------------------
+
+WORDS = [
+    "cache",
+    "lock",
+    "token",
+    "query",
+    "escape",
+    "`user_id`",
+    "loop",
+    "leaks",
+    "`load()`",
+    "empty",
+    "twice",
+]
+TITLES = st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join)
+FINDINGS = st.builds(
+    Finding,
+    title=TITLES,
+    detail=TITLES,
+    file=st.sampled_from([None, "", "a/x.py", "x.py", "./y.py", "y.py"]),
+    line=st.none() | st.integers(-1, 60),
+    end_line=st.none() | st.integers(-1, 70),
+    severity=st.sampled_from(["low", "critical", "unheard-of"]),
+    category=st.sampled_from(["security", "style"]),
+    rule=st.sampled_from([None, None, "E1"]),
+)
+PANELS = st.lists(FINDINGS, max_size=9)
+HOSTILE = st.builds(
+    Finding,
+    title=st.text(st.characters(), max_size=40),
+    detail=st.text(st.characters(), max_size=40),
+    file=st.none() | st.text(st.characters(), max_size=12),
+    line=st.none() | st.integers(),
+    end_line=st.none() | st.integers(),
+    category=st.text(st.characters(), max_size=5),
+    severity=st.text(max_size=5),
+    rule=st.none() | st.text(max_size=3),
+)
+
+
+def check_partition(left: Sequence[Finding], right: Sequence[Finding], pairs: Sequence[Pair]) -> None:
+    for side, panel in (("left", left), ("right", right)):
+        seen = Counter(getattr(p, side) for p in pairs if getattr(p, side) is not None)
+        assert set(seen) == set(range(len(panel)))
+        for index, times in seen.items():
+            mine = Counter(p.outcome for p in pairs if getattr(p, side) == index)
+            assert mine["match"] <= 1
+            assert times == 1 or "alone" not in mine
+    lefts, rights = Counter(p.left for p in pairs), Counter(p.right for p in pairs)
+    for p in pairs:
+        assert 0 <= p.score <= 1
+        assert p.reason
+        assert p.reason.isprintable()
+        assert (p.outcome == "alone") == (p.left is None or p.right is None)
+        if p.outcome == "uncertain" and lefts[p.left] > 1 and rights[p.right] > 1:
+            # both have further partners: then it is the pair that those were put beside
+            assert "has a nearer partner" not in p.reason
+    assert sorted(pairs, key=lambda p: (p.left is None, p.left or 0, p.right is None, p.right or 0)) == pairs
+
+
+def mirrored(pairs: Sequence[Pair]) -> set[Pair]:
+    swap = {"left": "right", "right": "left"}
+    return {
+        Pair(p.right, p.left, p.outcome, p.score, " ".join(swap.get(w, w) for w in p.reason.split(" ")))
+        for p in pairs
+    }
+
+
+@given(PANELS, PANELS)
+def test_every_finding_occurs_and_matches_are_one_to_one(left: list[Finding], right: list[Finding]) -> None:
+    check_partition(left, right, crosscheck(left, right))
+
+
+@given(st.lists(HOSTILE, max_size=5), st.lists(HOSTILE, max_size=5))
+def test_nothing_a_reviewer_writes_raises(left: list[Finding], right: list[Finding]) -> None:
+    check_partition(left, right, crosscheck(left, right))
+
+
+@given(PANELS, PANELS)
+def test_both_sides_see_the_same(left: list[Finding], right: list[Finding]) -> None:
+    assert mirrored(crosscheck(left, right)) == set(crosscheck(right, left))
+
+
+@given(PANELS, PANELS, st.randoms(use_true_random=False))
+def test_the_order_of_findings_does_not_decide(
+    left: list[Finding], right: list[Finding], chance: random.Random
+) -> None:
+    def told(lefts: list[Finding], rights: list[Finding]) -> Counter[Any]:
+        return Counter(
+            (
+                None if p.left is None else lefts[p.left],
+                None if p.right is None else rights[p.right],
+                p.outcome,
+                p.score,
+            )
+            for p in crosscheck(lefts, rights)
+        )
+
+    before = told(left, right)
+    assert told(chance.sample(left, len(left)), chance.sample(right, len(right))) == before
+
+
+def plain_file(finding: Finding) -> str:
+    return (finding.file or "").removeprefix("./").removeprefix("a/")
+
+
+@given(PANELS, PANELS)
+def test_no_match_across_files_nor_far_off_nor_without_text(
+    left: list[Finding], right: list[Finding]
+) -> None:
+    for p in crosscheck(left, right):
+        if p.outcome != "match" or p.left is None or p.right is None:
+            continue
+        a, b = left[p.left], right[p.right]
+        assert p.score >= 0.24
+        if a.file and b.file:
+            assert plain_file(a) == plain_file(b)
+            if a.line and b.line and min(a.line, b.line) > 0:
+                assert abs(a.line - b.line) <= 20 + 3
+
+
+@given(PANELS, PANELS)
+def test_category_never_vetoes_a_match(left: list[Finding], right: list[Finding]) -> None:
+    def matches(lefts: list[Finding], rights: list[Finding]) -> set[tuple[str, str]]:
+        return {
+            (lefts[p.left].title + lefts[p.left].detail, rights[p.right].title + rights[p.right].detail)
+            for p in crosscheck(lefts, rights)
+            if p.outcome == "match" and p.left is not None and p.right is not None
+        }
+
+    one = [replace(f, category="style", line=n * 100 + 1, file="x.py") for n, f in enumerate(left)]
+    other = [replace(f, category="style", line=n * 100 + 5, file="x.py") for n, f in enumerate(right)]
+    apart = [replace(f, category="security", severity="low") for f in other]
+    assert matches(one, other) == matches(one, apart)
+
+
+# --- more than can be compared ----------------------------------------------------------------
+
+
+@settings(max_examples=60)
+@given(PANELS, PANELS)
+def test_a_case_beyond_the_cap_keeps_the_promises(left: list[Finding], right: list[Finding]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(matching, "ALL_PAIRS", 8)
+        some = crosscheck(left, right)
+        assert mirrored(some) == set(crosscheck(right, left))
+    check_partition(left, right, some)
+
+
+def many(n: int, seed: int, files: int) -> list[Finding]:
+    chance = random.Random(seed)
+    words = [f"{a}{b}" for a in WORDS for b in "abcdefghij"]
+    return [
+        at(
+            " ".join(chance.choices(words, k=6)),
+            f"src/m{chance.randrange(files)}.py",
+            chance.randrange(1, 3000),
+        )
+        for _ in range(n)
+    ]
+
+
+def test_beyond_the_cap_no_match_with_a_place_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    left, right = many(200, 1, 4), many(200, 2, 4)
+    everything = [p for p in crosscheck(left, right) if p.outcome == "match"]
+    assert len(everything) > 5
+    monkeypatch.setattr(matching, "ALL_PAIRS", 10_000)
+    some = crosscheck(left, right)
+    assert [(p.left, p.right) for p in some if p.outcome == "match"] == [
+        (p.left, p.right) for p in everything
+    ]
+    alone = [p.reason for p in some if p.outcome == "alone"]
+    assert alone
+    assert all(" among those compared (" in reason and " of 40000 pairs" in reason for reason in alone)
+
+
+@pytest.mark.parametrize("place", [{"file": "x.py", "line": 7}, {"file": None, "line": None}])
+def test_the_list_of_a_hostile_case_stays_below_its_cap(place: dict[str, Any]) -> None:
+    left = [at(f"cache number{n} lock", **place) for n in range(400)]
+    right = [at(f"token number{n} lock", **place) for n in range(400)]
+    lefts, rights = items(left, right)
+    some = shortlist(lefts, rights, 23, 2000)
+    assert some == [n * 400 + n for n in range(400)]
+    swapped = shortlist(rights, lefts, 23, 2000)
+    assert swapped == some
