@@ -85,6 +85,13 @@ _TABLE = tuple((code, re.compile(words, re.IGNORECASE | re.DOTALL)) for code, wo
 _WINDOW = 4000
 """Characters of a text that are looked at, at its beginning and at its end."""
 
+_ENDED = {
+    "timeout": ("timeout", "ended at its time limit"),
+    "lost": ("lost", "its supervisor died"),
+    "output": ("no-answer", "ended because it wrote too much"),
+}
+"""``Exit.ended_by`` -> reason and words; every other word is a cancellation."""
+
 _SIGNALLED = frozenset({128 + 1, 128 + 2, 128 + 9, 128 + 15})
 """Exit statuses by which a shell or a handler reports HUP, INT, KILL and TERM."""
 
@@ -130,9 +137,7 @@ def ended(exit: Exit, said: str, usage: Usage | None = None) -> Reading | None:
     if exit.ended_by == "spawn" or (exit.code is None and not exit.ended_by):
         return failed("spawn-failed", f"it could not be started{note}", usage)
     if exit.ended_by:
-        words = {"timeout": "ended at its time limit", "lost": "its supervisor died"}
-        why = words.get(exit.ended_by, f"ended by us: {exit.ended_by}")
-        reason = exit.ended_by if exit.ended_by in CODES else "cancelled"
+        reason, why = _ENDED.get(exit.ended_by, ("cancelled", f"ended by us: {exit.ended_by}"))
         return failed(reason, f"{why} after {exit.seconds:.0f} s{note}{last}", usage)
     if exit.code is not None and (exit.code < 0 or exit.code in _SIGNALLED):
         return failed("killed", f"ended by a signal (exit status {exit.code}){note}{last}", usage)

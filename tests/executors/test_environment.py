@@ -204,6 +204,20 @@ def test_an_exit_of_its_own_is_no_failure() -> None:
         reading = reasons.ended(Exit(code), "words")
         assert reading is not None
         assert (reading.reason, "words" in reading.message) == ("killed", True)
-    odd = reasons.ended(Exit(0, "a new word", note="stdout over 1 GiB"), "")
-    assert odd is not None
-    assert (odd.reason, "over 1 GiB" in odd.message) == ("cancelled", True)
+
+
+@pytest.mark.parametrize(
+    ("ended_by", "reason"),
+    [
+        ("timeout", "timeout"),
+        ("lost", "lost"),
+        ("output", "no-answer"),
+        ("cancelled", "cancelled"),
+        ("-x", "cancelled"),
+    ],
+)
+def test_what_we_end_has_a_reason_and_keeps_the_note(ended_by: str, reason: str) -> None:
+    reading = reasons.ended(Exit(0, ended_by, note="wrote more than 9 bytes"), "")
+    assert reading is not None
+    assert reading.reason == reason
+    assert "wrote more than 9 bytes" in reading.message
