@@ -20,7 +20,7 @@ from prun_review import __version__
 from prun_review.errors import InternalError, PrunError
 from prun_review.renderers.escape import plain
 
-VERBS = ("gate", "report", "crosscheck", "doctor")
+VERBS = ("plan", "gate", "report", "crosscheck", "doctor")
 """The verbs, in the order of ``--help``; each is the module of that name in this package."""
 
 USAGE = 2
@@ -66,7 +66,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> _Parser:
-    parser = _Parser(prog="prun-review", description="Reports and gates of stored reviews.")
+    parser = _Parser(
+        prog="prun-review", description="Plans, gates and reports of reviews by independent reviewers."
+    )
     parser.add_argument("--version", action="version", version=f"prun-review {__version__}")
     parser.set_defaults(traceback=False)
     subparsers = parser.add_subparsers(dest="verb", required=True, metavar="VERB")

@@ -26,7 +26,7 @@ def register(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Render to standard output or into a file; 0."""
-    from prun_review import extensions
+    from prun_review import extensions, rundir
 
     known = extensions.renderers(extensions.manager())
     if args.format not in known:
@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     if args.out is None:
         sys.stdout.write(text)
     else:
-        _write(args.out, text)
+        rundir.write_file(args.out, text)
     return 0
 
 
@@ -52,14 +52,3 @@ def _document(path: Path) -> Mapping[str, Any]:
     except (ValueError, OSError) as error:
         remedy = "ask again, or look at its files by hand"
         raise RunDirError(f"the run is damaged: {error}", place=str(path), remedy=remedy) from error
-
-
-def _write(path: Path, text: str) -> None:
-    """Write aside and rename: a report is whole or not there."""
-    aside = path.with_name(f".{path.name}.part")
-    try:
-        aside.write_text(text, encoding="utf-8", errors="backslashreplace")
-        aside.replace(path)
-    except OSError as error:
-        told = f"cannot be written: {error.strerror}"
-        raise ConfigError(told, place=f"--out {path}", remedy="give a writable place") from error

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 ELLIPSIS = "..."
 
@@ -86,6 +87,7 @@ def columns(text: str) -> int:
     return sum(_column(c) for c in text)
 
 
+@lru_cache(4096)
 def _column(char: str) -> int:
     if unicodedata.combining(char) or unicodedata.category(char) in ("Mn", "Me", "Cf"):
         return 0

@@ -100,7 +100,8 @@ def test_not_logged_in_beside_a_key_is_a_warning_without_the_key(project: Path) 
 def test_what_is_missing_is_named_with_its_remedy(
     project: Path, config: str, status: str, name: str, text: str
 ) -> None:
-    (project / "pyproject.toml").write_text(f"[tool.prun_review]\n{config}\n")
+    head = '[tool.prun_review]\noffline_executors = ["ruff"]\n'
+    (project / "pyproject.toml").write_text(f"{head}{config}\n")
     checks = doctor(project)[1]
     assert checks[name]["status"] == status
     assert text in checks[name]["text"]
