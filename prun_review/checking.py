@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from prun_review import honesty
 from prun_review.mending import mend
 from prun_review.model import Answer, Contract, Header, Violation
 from prun_review.payload import HEADER_NAMES, find_payload, is_fallback, split_header, without
-from prun_review.ports import ContractKind
 from prun_review.strictjson import MENDED, clean_value
+
+if TYPE_CHECKING:  # the ground stands below the ports: it knows their types, never their code
+    from prun_review.ports import ContractKind
 
 _FIRST_WORDS = 400
 """Characters of a prose body that are searched for "I could not read": later it may be the subject."""

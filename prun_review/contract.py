@@ -11,13 +11,15 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from prun_review.checking import Judged, judge_answer
 from prun_review.model import Answer, Choice, Contract, Finding, Findings, Header, Score, Violation
 from prun_review.payload import FINDING_KEYS, HEADER_NAMES, render_result
-from prun_review.ports import ContractKind
 from prun_review.strictjson import parse_json, pointer, shown
+
+if TYPE_CHECKING:  # the ground stands below the ports: it knows their types, never their code
+    from prun_review.ports import ContractKind
 
 __all__ = [
     "BUILT_IN",

@@ -21,10 +21,13 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from prun_review.model import Finding, Findings
 from prun_review.paths import Names, candidates, line_suffix, normalise_path, suspicious
-from prun_review.ports import Missing, Reader
+
+if TYPE_CHECKING:  # the ground stands below the ports: it knows their types, never their code
+    from prun_review.ports import Reader
 
 MIN_VISIBLE = 4
 MIN_WORD = 2
@@ -109,7 +112,7 @@ class _Tree:
                 self._sources[path] = "it is not in the reviewed tree"
             else:
                 lines = self.read(path)
-                self._sources[path] = lines.why if isinstance(lines, Missing) else _Source(lines)
+                self._sources[path] = _Source(lines) if isinstance(lines, tuple) else lines.why
         return self._sources[path]
 
     def resolve(self, path: str) -> tuple[str, _Source] | str:

@@ -12,11 +12,14 @@ import json
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from prun_review.model import Unit, Violation
 from prun_review.payload import HEADER_NAMES
-from prun_review.ports import ContractKind
 from prun_review.strictjson import clean_value
+
+if TYPE_CHECKING:  # the ground stands below the ports: it knows their types, never their code
+    from prun_review.ports import ContractKind
 
 MAX_NAMES = 2_000
 """File names listed; how many were left out is said, with the patterns that name them all."""
