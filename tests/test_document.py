@@ -84,12 +84,11 @@ def test_findings_are_sorted_by_class_and_weight() -> None:
 
 def test_pairs_name_both_ends() -> None:
     made = build(PAIR, (result(PAIR[0], SQL, LEAK), AGREED[1]))
-    ends = [
-        (p["left"] and p["left"]["id"], p["right"] and p["right"]["id"], p["outcome"]) for p in made["pairs"]
-    ]
+    ends = [[p["left"], p["right"], p["outcome"]] for p in made["pairs"]]
+    first, second = ({"executor": "codex", "id": f"{PAIR[0].slug}#{n}"} for n in (1, 2))
     assert ends == [
-        [f"{PAIR[0].slug}#1", f"{PAIR[1].slug}#1", "match"],
-        [f"{PAIR[0].slug}#2", None, "alone"],
+        [first, {"executor": "sonnet", "id": f"{PAIR[1].slug}#1"}, "match"],
+        [second, None, "alone"],
     ]
     assert all(p["independent"] and p["case"] == CASE for p in made["pairs"])
 

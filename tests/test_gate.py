@@ -162,4 +162,5 @@ def test_pass_means_what_it_says(
         assert sound(u, by_unit.get(u.id))
         assert not any(blocks(g, policy) for g in groups.get(u.case, ()))
         if policy.rule == "consensus":
-            assert {"codex", "sonnet"} <= {v.executor for v in units if v.case == u.case}
+            vendors = {gatekit.EXECUTORS[v.executor].vendor for v in units if v.case == u.case}
+            assert vendors == {"openai", "anthropic"}
