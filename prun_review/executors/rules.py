@@ -65,9 +65,10 @@ member that does not exist            | medium | correctness     | E1101
 name that does not exist in a module  | medium | correctness     | E0611
 call that does not fit the signature  | high   | correctness     | E1120 E1121 E1123 E1124 E1125
 call of something not callable        | high   | correctness     | E1102
-value of a function without return    | medium | correctness     | E1111 E1128
+value of a function without return    | low    | correctness     | E1111 E1128
 subscript of something without items  | medium | correctness     | E1133 E1135 E1136 E1137 E1138
-unpacking of the wrong number         | high   | correctness     | E0632 W0632
+unpacking of the wrong number         | high   | correctness     | E0632
+possibly the wrong number to unpack   | medium | correctness     | W0632
 argument that differs from the base   | low    | api             | W0221 W0222
 base class not initialised            | medium | correctness     | W0231 W0233
 bare except                           | medium | error-handling  | E722 W0702

@@ -116,7 +116,7 @@ def _fits_a_line(path: str) -> bool:
 
 # --- pylint and bandit, through inprocess.py --------------------------------------------------
 
-PYLINT_SELECT = ("F", "E", "W", "C0121", "C0123", "R0123", "R0124", "R1732")
+PYLINT_SELECT = ("F", "E", "W", "C0121", "R0123", "R0124", "R1732")
 PYLINT_IGNORE = (
     *("E0401",),  # import-error: the dependencies of the reviewed project are not installed here
     *("W0107", "W0201", "W0212", "W0511", "W0603", "W0613", "W0621", "W0622", "W1201", "W1203", "W1514"),
