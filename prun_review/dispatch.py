@@ -113,7 +113,14 @@ class Dispatcher:
         output = self.store.collect(out, command, exit)
         reading = executor.read(output, request)
         result = judging.judge(
-            reading, unit, kind, self.read, names=self.names, attempts=number, seconds=exit.seconds
+            reading,
+            unit,
+            kind,
+            self.read,
+            names=self.names,
+            attempts=number,
+            seconds=exit.seconds,
+            prefixes=(str(self.tree),),
         )
         self.store.append(
             "attempt-finished",

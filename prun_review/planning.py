@@ -43,6 +43,9 @@ class Proposal:
 class Tree(Protocol):
     """What planning asks of the reviewed tree."""
 
+    names: tuple[str, ...]
+    """Its files."""
+
     def expand(self, patterns: Sequence[str]) -> tuple[str, ...]:
         """The files that patterns name; ``BriefError`` for a pattern that names none."""
 
@@ -80,14 +83,14 @@ def make(
             not_asked.append(NotAsked(p.id, p.case, p.folder, p.executor, p.not_asked, p.text))
             continue
         unit = Unit(p.id, slug_of(p.id), p.case, p.folder, p.executor, p.brief, p.place, p.repeat)
+        executor = executors.get(p.executor)
         if p.error:
             broken[unit.id] = p.error
         else:
             try:
-                unit = replace(unit, files=tree.expand(p.brief.reads))
+                unit = replace(unit, files=_files(unit, tree, executor))
             except BriefError as error:
                 broken[unit.id] = str(error)
-        executor = executors.get(p.executor)
         if executor is None:
             broken.setdefault(unit.id, f"unknown executor {p.executor!r}")
         else:
@@ -97,3 +100,10 @@ def make(
             )
         units.append(unit)
     return Plan(tuple(units), tuple(not_asked)), broken
+
+
+def _files(unit: Unit, tree: Tree, executor: Executor | None) -> tuple[str, ...]:
+    """What ``reads`` names.  An analyser gets a file list always; an agent finds the files itself."""
+    if unit.brief.reads or executor is None or executor.paid:
+        return tree.expand(unit.brief.reads)
+    return tree.names

@@ -31,8 +31,9 @@ def activate(config: pytest.Config, where: Scope) -> None:
         raise pytest.UsageError(f"prun_review: {error}") from None
     config.addinivalue_line("python_files", PATTERN)
     collector = Collector(where, settings, review.executors)
-    for part in (collector, ItemHooks(), ReportCleaner()):
-        config.pluginmanager.register(part)
+    config.pluginmanager.register(collector, "prun_review-collector")
+    config.pluginmanager.register(ItemHooks(), "prun_review-items")
+    config.pluginmanager.register(ReportCleaner(), "prun_review-cleaner")
     if where.worker:
         from prun_review.plugin.distributed import Worker
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from prun_review.dispatch import unanswered
-from prun_review.model import Result, Unit
+from prun_review.model import Plan, Result, Unit
 from prun_review.plugin.collect import Collector, is_probe
 from prun_review.plugin.items import RESULT
 from prun_review.plugin.scope import Scope
@@ -48,7 +48,7 @@ class Controller:
         node.workerinput["prun_review"] = {
             "root": str(self.where.root),
             "panels": [str(p) for p in self.where.panels],
-            "run": str(self.review.open_store()),
+            "run": str(self.review.open_store().path),
         }
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
@@ -80,22 +80,22 @@ class Controller:
                 self._refuse("collection-differs", _difference(first, self.collected[other]))
                 return
         self.decided = True
-        proposals = self.review.collected(self.nodes[0])
-        if not any(not p.not_asked for p in proposals):
-            self.review.release(proposals)
+        proposals = self.review.open_store().collected(self.nodes[0])
+        if not proposals:
+            self.review.open_store().write_plan(Plan(()))
             return
         self.session.start(proposals, workers=len(self.nodes))
         self._pump = threading.Thread(target=self._drain, name="prun_review-drain", daemon=True)
         self._pump.start()
 
     def _drain(self) -> None:
-        for _ in self.session.unit_ids:
-            self.session.next()
+        while self.review.owed:
+            self.session.take(0.2)
 
     def _refuse(self, code: str, text: str) -> None:
         if not self.decided:
             self.decided = True
-            self.review.refuse(code, text)
+            self.review.stop(code, text)
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self) -> None:

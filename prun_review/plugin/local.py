@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from prun_review.errors import InternalError
 from prun_review.plugin.collect import Collector, is_probe
 from prun_review.plugin.items import RESULT
 from prun_review.plugin.session import ReviewSession
@@ -52,10 +53,18 @@ class LocalLoop:
             following = first[i + 1] if i + 1 < len(first) else self._boundary(item, list(waiting.values()))
             _run_item(session, item, following)
         while waiting:
-            result = self.review.next()
-            item = waiting.pop(result.unit)
-            item.stash[RESULT] = result
+            results = self.review.review.results
+            done = next((unit for unit in waiting if unit in results), None)
+            if done is None:
+                self._wait()
+                continue
+            item = waiting.pop(done)
+            item.stash[RESULT] = results[done]
             _run_item(session, item, self._boundary(item, list(waiting.values())))
+
+    def _wait(self) -> None:
+        if self.review.take(0.2) is None and not self.review.review.owed:
+            raise InternalError("units are waited for that the pool does not have")
 
     def _boundary(self, item: pytest.Item, remaining: Sequence[pytest.Item]) -> pytest.Item | None:
         if not remaining:

@@ -54,13 +54,12 @@ class ReviewSession:
             raise pytest.UsageError(f"prun_review: {error}") from None
         self.progress.start(self.review)
 
-    def next(self) -> Result:
-        """The next finished unit, as soon as there is one."""
-        while True:
-            result = self.review.next(0.2)
-            if result is not None:
-                self.progress.finished(result)
-                return result
+    def take(self, timeout: float) -> Result | None:
+        """The next finished unit; None after ``timeout`` seconds without one."""
+        result = self.review.next(timeout)
+        if result is not None:
+            self.progress.finished(result)
+        return result
 
     def _partial(self) -> str:
         option = self.config.option

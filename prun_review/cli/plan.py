@@ -1,0 +1,129 @@
+"""``prun-review plan [PATH...]``: what ``pytest panels/`` would ask whom, and what it may cost.
+
+Collects the probes as pytest would and dispatches nothing, starts no program and reads no key.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from prun_review.errors import ConfigError
+from prun_review.renderers.escape import one_line
+
+if TYPE_CHECKING:
+    import pytest
+
+    from prun_review.model import Plan, Unit
+    from prun_review.review import Review
+
+
+def register(subparsers: Any) -> None:
+    """Add the verb to the command line."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "plan", help="show what would be asked of whom, and the cost range", description=__doc__
+    )
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="panels, probe files, node ids")
+    parser.add_argument("--executors", metavar="A,B", help="as --prun-executors")
+    parser.add_argument("--offline", action="store_true", help="as --prun-offline")
+    parser.add_argument("--prompts", action="store_true", help="print every prompt in full")
+    parser.add_argument("-k", metavar="EXPR", default="", help="as pytest's -k")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the plan; 0 when every brief can be built, 1 when one cannot."""
+    import pytest
+
+    from prun_review.settings import read_settings
+
+    paths = list(args.paths) or [str(p) for p in _default_panels(*read_settings(_here()))]
+    options = ["--collect-only", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    options += ["--prun-offline"] if args.offline else []
+    options += ["--prun-executors", args.executors] if args.executors else []
+    options += ["-k", args.k] if args.k else []
+    keeper = _Keeper()
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        status = pytest.main([*options, *paths], plugins=[keeper])
+    if keeper.plan is None or keeper.review is None or status not in (0, 5):
+        sys.stderr.write(said.getvalue())
+        raise ConfigError("the probes could not be collected", place=" ".join(paths))
+    _print(keeper.plan, keeper.review, keeper.broken, prompts=args.prompts)
+    return 1 if keeper.broken else 0
+
+
+class _Keeper:
+    """Takes the plan out of the pytest session."""
+
+    def __init__(self) -> None:
+        self.review: Review | None = None
+        self.plan: Plan | None = None
+        self.broken: Mapping[str, str] = {}
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Plan what was collected."""
+        from prun_review import planning
+
+        manager = session.config.pluginmanager
+        active = manager.get_plugin("prun_review-session")
+        if active is None:
+            return
+        review: Review = active.review
+        proposals = manager.get_plugin("prun_review-collector").proposals(session.items)
+        with review.tree() as tree:
+            self.plan, self.broken = planning.make(proposals, tree, review.executors, lambda name: "")
+        self.review = review
+
+
+def _here() -> Any:
+    from pathlib import Path
+
+    return Path.cwd()
+
+
+def _default_panels(root: Any, config: Any) -> Sequence[Any]:
+    found = [root / name for name in config.panels if (root / name).is_dir()]
+    if not found:
+        raise ConfigError("there is no panels folder", place=str(root), remedy="make panels/probe_*.py")
+    return found
+
+
+def _print(plan: Plan, review: Review, broken: Mapping[str, str], *, prompts: bool) -> None:
+    from prun_review.reporting import announcement, cost_range
+
+    for unit in plan.units:
+        print(f"{unit.executor:10} {one_line(unit.id, 200)}")
+        print(f"{'':10} {_detail(unit)}")
+        if unit.id in broken:
+            print(f"{'':10} BROKEN: {one_line(broken[unit.id], 300)}")
+        elif prompts:
+            print(_prompt(unit, review))
+    for left in plan.not_asked:
+        print(
+            f"{'not asked':10} {one_line(left.case, 200)} {one_line(left.executor)}: {one_line(left.text, 200)}"
+        )
+    print()
+    print(announcement(plan, review.executors, None))
+    for line in cost_range(plan, review.executors, review.root):
+        print(line)
+
+
+def _detail(unit: Unit) -> str:
+    files = f"{len(unit.files)} files" if unit.brief.reads else "the whole tree"
+    return (
+        f"{unit.brief.contract.kind}, access {unit.brief.access}, {files}, at most {unit.brief.timeout:.0f} s"
+    )
+
+
+def _prompt(unit: Unit, review: Review) -> str:
+    from prun_review import extensions, prompts
+    from prun_review.renderers.escape import plain
+
+    kinds = extensions.contracts(review.extensions)
+    native = review.executors[unit.executor].native
+    text = prompts.compose(unit, kinds[unit.brief.contract.kind], fence="<random>", native=native)
+    return "\n".join("    " + line for line in plain(text).splitlines())

@@ -1,0 +1,93 @@
+"""Words around a run: the line before the first dispatch, and the reports after the last."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from prun_review import rundir
+from prun_review.errors import RunDirError
+from prun_review.model import Plan
+from prun_review.ports import Executor, Renderer
+from prun_review.renderers.terminal import Terminal
+
+
+def announcement(plan: Plan, executors: Mapping[str, Executor], files: int | None) -> str:
+    """How many units go to whom, about which files; the last line before anything is spent."""
+    cases = len({unit.case for unit in plan.units})
+    by_name: dict[str, int] = {}
+    for unit in plan.units:
+        by_name[unit.executor] = by_name.get(unit.executor, 0) + 1
+    told = []
+    for name, count in sorted(by_name.items()):
+        executor = executors.get(name)
+        kind = (
+            f"{executor.vendor}, paid" if executor and executor.paid else "local" if executor else "unknown"
+        )
+        told.append(f"{count} to {name} ({kind})")
+    named = sorted({name for unit in plan.units for name in unit.files})
+    about = ", ".join(named[:3]) + (f" and {len(named) - 3} more" if len(named) > 3 else "")
+    text = f"{len(plan.units)} units of {cases} cases: {'; '.join(told)}; about {about or 'the whole tree'}"
+    return text if files is None else f"{text}; each can read the tree's {files} files"
+
+
+def cost_range(plan: Plan, executors: Mapping[str, Executor], root: Path) -> list[str]:
+    """A line per paid executor: what its units may cost, from what earlier runs were billed."""
+    billed = rundir.costs(root)
+    lines = []
+    for name in sorted({unit.executor for unit in plan.units}):
+        if name not in executors or not executors[name].paid:
+            continue
+        count = sum(unit.executor == name for unit in plan.units)
+        known = billed.get(name)
+        if known:
+            low, high = min(known) * count, max(known) * count * 2
+            lines.append(
+                f"{name}: {count} units, ${low:.2f} to ${high:.2f} (from {len(known)} earlier units; the "
+                "upper end counts one re-ask each)"
+            )
+        else:
+            lines.append(
+                f"{name}: {count} units, at most {2 * count} dispatches; cost not estimable: "
+                "no earlier run was billed in money"
+            )
+    return lines or ["nothing of this is paid"]
+
+
+def write_reports(
+    root: Path,
+    store: rundir.RunDir,
+    document: Mapping[str, Any],
+    renderers: Mapping[str, Renderer],
+    wanted: Sequence[str],
+) -> str:
+    """Write every wanted report and give the terminal text.  A report that fails is told, not hidden."""
+    files: dict[str, str] = {}
+    extra: list[str] = []
+    for entry in wanted:
+        name, _, path = entry.partition(":")
+        renderer = renderers[name]
+        text = renderer(document)
+        files[f"report{renderer.suffix}"] = text
+        if path:
+            extra += _write_to(root / path, text)
+    try:
+        folder = rundir.publish(root, store.path.name, files)
+        extra.insert(0, f"reports: {_short(folder, root)}/ ({', '.join(sorted(files))}), also reports/latest")
+    except RunDirError as error:
+        extra.insert(0, f"the reports could not be written: {error}")
+    extra.append(f"answers and logs: {_short(store.path, root)}/units/")
+    return Terminal(extra=extra)(document)
+
+
+def _write_to(path: Path, text: str) -> list[str]:
+    try:
+        rundir.write_file(path, text)
+    except RunDirError as error:
+        return [f"{path} could not be written: {error}"]
+    return [f"report: {path}"]
+
+
+def _short(path: Path, root: Path) -> str:
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
