@@ -4,8 +4,7 @@ from prun_review import brief
 
 AREAS = {
     "visitors": ["shop/web.py", "shop/sessions.py", "shop/accounts.py"],
-    "money": ["shop/cart.py", "shop/orders.py", "shop/payments.py"],
-    "data": ["shop/db.py", "shop/catalog.py", "shop/invoices.py", "shop/reports.py"],
+    "storage": ["shop/db.py", "shop/catalog.py", "shop/invoices.py"],
 }
 
 
