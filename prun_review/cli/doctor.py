@@ -156,7 +156,7 @@ def _login(executor: Executor, found: Located, severity: str) -> Iterator[Check]
 
 def _writable(root: Path) -> Check:
     folder = root / ".prun"
-    existing = folder if folder.is_dir() else root
+    existing = folder if folder.exists() else root
     try:
         with tempfile.TemporaryFile(dir=existing) as file:
             file.write(b"x")
