@@ -34,7 +34,7 @@ _CALLED = re.compile(r"\b[^\W\d]\w*+(?=\(|\.[^\W\d_])")
 _STOP = frozenset(
     re.findall(
         r"\w+",
-        "a an and are as at be but by can could for from has have if in into is it its may of on or"
+        "a an and are as at be but by can could for from has have if in into is it its may not of on or"
         " should so than that the their then there these this those to was were when where which while"
         " will with would",
     )
@@ -125,7 +125,7 @@ def split(text: str) -> tuple[frozenset[str], frozenset[str]]:
         text = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
     found: set[str] = set()
     names: set[str] = set()
-    for word in _WORD.findall(text.replace("n't", " not")):
+    for word in _WORD.findall(text.replace("n't", "")):
         stems, compound = _stems(word[:MAX_NAME])
         found |= stems
         if compound:

@@ -103,6 +103,11 @@ def test_siblings_on_one_line_are_not_repetitions(one: str, other: str) -> None:
     assert outcomes(left, left) == [(0, 0, "match"), (1, 1, "match")]
 
 
+def test_two_rules_with_one_text_are_two_findings() -> None:
+    left = [at("Value is never used", rule="A1"), at("Value is never used", rule="B2")]
+    assert [outcome for _, _, outcome in outcomes(left, left)] == ["match", "match"]
+
+
 def test_one_rule_twice_on_neighbouring_lines_is_two_findings() -> None:
     left = [at("Line too long", line=n, rule="E501") for n in (5, 6, 7)]
     assert outcomes(left, left) == [(n, n, "match") for n in range(3)]
@@ -239,6 +244,31 @@ def test_the_best_score_is_paired_first() -> None:
     assert outcomes(left, right) == [(0, 1, "match"), (1, 0, "match")]
 
 
+@pytest.mark.parametrize(
+    ("shared", "union", "outcome"),
+    [(6, 25, "match"), (6, 26, "uncertain"), (3, 25, "uncertain"), (3, 26, "alone"), (0, 1, "alone")],
+)
+def test_the_cuts_are_where_they_are_said_to_be(shared: int, union: int, outcome: str) -> None:
+    words = [f"{a}{b}" for a in "qx" for b in "abcdefghijklmnopqrst"][:union]
+    left, right = (
+        at(" ".join(words[: union // 2 + shared]), category="style"),
+        at(" ".join(words[union // 2 :])),
+    )
+    pair = crosscheck([left], [right])[0]
+    assert pair.outcome == outcome
+    if pair.outcome != "alone":
+        assert pair.reason.endswith(f", {shared} of {union} words shared")
+        assert pair.score == shared / union
+
+
+@pytest.mark.parametrize(("shared", "union", "outcome"), [(7, 20, "uncertain"), (7, 21, "alone")])
+def test_another_file_needs_more_text(shared: int, union: int, outcome: str) -> None:
+    words = ["`qaz`", *(f"{a}{b}" for a in "qx" for b in "abcdefghijklmnopqrst")][:union]
+    left = at(" ".join(words[: shared + 3]), file="x.py")
+    right = at(" ".join(words[:shared] + words[shared + 3 :]), file="y.py")
+    assert crosscheck([left], [right])[0].outcome == outcome
+
+
 def test_the_first_sentence_of_detail_counts_and_the_rest_does_not() -> None:
     left = [at("Wrong result", detail="Discount is applied twice, e.g. for members. Rounding hides it.")]
     right = [at("Discount applied twice for members")]
@@ -283,7 +313,7 @@ def test_what_somebody_raises_is_not_hidden() -> None:
         ("getUserName", {"get", "user", "nam", "=getusername"}),
         ("user_name", {"user", "nam", "=username"}),
         ("The caches are", {"cach"}),
-        ("It isn't closed", {"not", "clos"}),
+        ("It isn't closed, it's not", {"clos"}),
         ("retries 3 times", {"retr", "3", "tim"}),
         ("Fehler: größer", {"fehler", "großer"}),
         ("ключ не найден", {"ключ", "не", "наиден"}),
@@ -363,6 +393,7 @@ FINDINGS = st.builds(
     category=st.sampled_from(["security", "style"]),
     rule=st.sampled_from([None, None, "E1"]),
 )
+FEW = settings(max_examples=60, deadline=None)  # no test here is about time
 PANELS = st.lists(FINDINGS, max_size=9)
 HOSTILE = st.builds(
     Finding,
@@ -405,21 +436,25 @@ def mirrored(pairs: Sequence[Pair]) -> set[Pair]:
     }
 
 
+@FEW
 @given(PANELS, PANELS)
 def test_every_finding_occurs_and_matches_are_one_to_one(left: list[Finding], right: list[Finding]) -> None:
     check_partition(left, right, crosscheck(left, right))
 
 
+@FEW
 @given(st.lists(HOSTILE, max_size=5), st.lists(HOSTILE, max_size=5))
 def test_nothing_a_reviewer_writes_raises(left: list[Finding], right: list[Finding]) -> None:
     check_partition(left, right, crosscheck(left, right))
 
 
+@FEW
 @given(PANELS, PANELS)
 def test_both_sides_see_the_same(left: list[Finding], right: list[Finding]) -> None:
     assert mirrored(crosscheck(left, right)) == set(crosscheck(right, left))
 
 
+@FEW
 @given(PANELS, PANELS, st.randoms(use_true_random=False))
 def test_the_order_of_findings_does_not_decide(
     left: list[Finding], right: list[Finding], chance: random.Random
@@ -443,6 +478,7 @@ def plain_file(finding: Finding) -> str:
     return (finding.file or "").removeprefix("./").removeprefix("a/")
 
 
+@FEW
 @given(PANELS, PANELS)
 def test_no_match_across_files_nor_far_off_nor_without_text(
     left: list[Finding], right: list[Finding]
@@ -458,6 +494,7 @@ def test_no_match_across_files_nor_far_off_nor_without_text(
                 assert abs(a.line - b.line) <= 20 + 3
 
 
+@FEW
 @given(PANELS, PANELS)
 def test_category_never_vetoes_a_match(left: list[Finding], right: list[Finding]) -> None:
     def matches(lefts: list[Finding], rights: list[Finding]) -> set[tuple[str, str]]:
@@ -476,7 +513,7 @@ def test_category_never_vetoes_a_match(left: list[Finding], right: list[Finding]
 # --- more than can be compared ----------------------------------------------------------------
 
 
-@settings(max_examples=60)
+@FEW
 @given(PANELS, PANELS)
 def test_a_case_beyond_the_cap_keeps_the_promises(left: list[Finding], right: list[Finding]) -> None:
     with pytest.MonkeyPatch.context() as patch:
