@@ -30,6 +30,7 @@ _REMEDIES = {
     errno.EACCES: "make it readable and writable for this user",
     errno.EPERM: "make it readable and writable for this user",
     errno.ENOENT: "it vanished while it was in use: do not remove it during a run, and start again",
+    errno.EEXIST: "something stands where a directory is needed: move it away",
     errno.ENOTDIR: "a file stands where a directory is needed: move it away",
     errno.EISDIR: "a directory stands where a file is needed: move it away",
     errno.ENAMETOOLONG: "choose a project folder with a shorter path",

@@ -22,6 +22,7 @@ class Lock:
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         self._fd = os.open(path, flags, 0o600)
         try:
+            os.fchmod(self._fd, 0o600)  # a strict umask must not keep other processes from asking
             fcntl.flock(self._fd, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except BaseException:
             os.close(self._fd)
