@@ -239,7 +239,7 @@ class Exit:
     code: int | None
     """Exit status; negative for a signal, as in :mod:`subprocess`; None if it never started."""
     ended_by: str = ""
-    """Empty: by itself.  ``timeout``, ``cancelled``, ``output`` (it wrote too much), ``lost`` (its shim died),
+    """Empty: by itself.  ``timeout``, ``cancelled``, ``output`` (wrote too much), ``lost`` (its shim died),
     ``spawn`` (it never started), or what ``Process.stop`` was told."""
     seconds: float = 0.0
     note: str = ""
