@@ -184,6 +184,20 @@ def test_a_broken_answer_corroborates_nothing_and_is_still_shown() -> None:
     assert "no other executor answered" in crossing.groups[0].reason
 
 
+def test_a_broken_repeat_lends_no_finding_to_a_valid_one() -> None:
+    answers = [result(unit("codex")), broken(unit("codex", repeat=2), SQL), result(unit("sonnet"), SQL)]
+    assert [g.kind for g in cross(answers, EXECUTORS).groups] == ["single", "single"]
+
+
+def test_what_may_be_the_same_does_not_raise_what_is_agreed() -> None:
+    agreed = replace(SQL, severity="medium")
+    crossing = run(codex=[agreed], sonnet=[agreed], pylint=[PERHAPS])
+    assert [(g.kind, g.severity, g.executors) for g in crossing.groups] == [
+        ("consensus", "medium", ("codex", "sonnet")),
+        ("uncertain", "critical", ("pylint",)),
+    ]
+
+
 def test_a_borrowed_rule_is_single_and_says_so() -> None:
     ported = replace(SQL, rule="S608", lineage="bandit")
     group = only(run(ruff=[ported], bandit=[replace(SQL, rule="B608")]))
@@ -276,7 +290,7 @@ def answers(said: dict[tuple[str, int], list[Finding]]) -> list[Result]:
     return [result(unit(name, repeat=n), *findings) for (name, n), findings in said.items()]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(SAID, st.randoms(use_true_random=False))
 def test_nothing_is_dropped_or_invented_whatever_the_order(
     said: dict[tuple[str, int], list[Finding]], rng: random.Random
@@ -289,7 +303,7 @@ def test_nothing_is_dropped_or_invented_whatever_the_order(
     assert cross(results, EXECUTORS) == crossing
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(SAID)
 def test_what_consensus_means(said: dict[tuple[str, int], list[Finding]]) -> None:
     crossing = cross(answers(said), EXECUTORS)

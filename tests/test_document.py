@@ -199,7 +199,7 @@ def test_facts_of_a_foreign_document_are_refused() -> None:
         document.facts_of({"run_id": "x"})
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(some_results(), FACTS, st.randoms(use_true_random=False))
 def test_any_results_make_one_valid_document(
     made: tuple[tuple[Unit, ...], list[Result]], changed: dict[str, Any], rng: random.Random

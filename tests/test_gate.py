@@ -135,7 +135,7 @@ def test_worst(outcomes: list[str], expected: str) -> None:
 # --- for any results ----------------------------------------------------------------------------
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(some_results(), FACTS, st.randoms(use_true_random=False))
 def test_pass_means_what_it_says(
     made: tuple[tuple[Unit, ...], list[Result]], changed: dict[str, Any], rng: random.Random
