@@ -101,11 +101,15 @@ def main(lifeline: int) -> int:
 
     Returns the exit status of the shim: 0 when its tree is gone.
     """
-    started = time.monotonic()
     os.closerange(3, lifeline)
     os.closerange(lifeline + 1, lifeline + 64)
     os.setsid()
-    contained = reap.become_subreaper() and reap.HAS_PROC
+    return live(lifeline, contained=reap.become_subreaper() and reap.HAS_PROC)
+
+
+def live(lifeline: int, *, contained: bool) -> int:
+    """What :func:`main` does once it is a process of its own."""
+    started = time.monotonic()
     launch = _receive(lifeline)
     if launch is None:
         return 0

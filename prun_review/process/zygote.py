@@ -1,7 +1,7 @@
 """The zygote: one small interpreter that forks a shim for each descriptor it is handed.
 
 Started before the harness has any thread, with ``-I -S`` and a handful of modules, so that a shim
-costs one fork (0.6 MiB of its own) instead of one interpreter start (27 ms and 4.5 MiB).  It reads
+costs one fork (0.74 MiB of its own) instead of one interpreter start (27 ms and 4.5 MiB).  It reads
 nothing of a dispatch: the shim gets the launch over its own lifeline.  Every page that it touches
 between two forks is a page more that each shim keeps for itself, so it does little.
 
@@ -25,6 +25,8 @@ LOOK = 1.0
 """Seconds between looks at the shims; only the end of a killed one waits for it."""
 TICK = 0.02
 """Seconds between looks while orphans are being ended."""
+REHEARSALS = 10
+"""CPython 3.11 rewrites the code of a function at its eighth call."""
 _ROOM = socket.CMSG_SPACE(4) if hasattr(socket, "CMSG_SPACE") else 0
 """For one descriptor."""
 
@@ -111,6 +113,18 @@ class Zygote:
                 reap.send(pid, signal.SIGKILL if kill else signal.SIGTERM)
 
 
+def rehearse(*, contained: bool) -> None:
+    """Live dispatches of nothing through before the first fork.  The interpreter fills its caches
+    here then and not in every shim, which would have pages of its own for them: measured with 64
+    shims, each keeps 0.74 MiB to itself instead of 0.97."""
+    nothing = shim.pack(LOOK, 0, b"/", [b"/dev/null"] * 3, [b"/bin/sh", b"-c", b":"], [])
+    for _ in range(REHEARSALS):
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            ours.sendall(nothing)
+            shim.live(theirs.fileno(), contained=contained)
+
+
 def main(control: int) -> None:
     """Serve on the inherited socket ``control``.
 
@@ -120,7 +134,7 @@ def main(control: int) -> None:
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
         signal.signal(number, signal.SIG_IGN if number in shim.IGNORED else signal.SIG_DFL)
-    reap.become_subreaper()
+    rehearse(contained=reap.become_subreaper() and reap.HAS_PROC)
     gc.disable()
     gc.freeze()
     endpoint = socket.socket(fileno=control)
