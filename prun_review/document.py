@@ -126,10 +126,10 @@ def _iso(seconds: float) -> str:
 def _clean(value: Any) -> Any:
     """Without what JSON or UTF-8 cannot carry: a lone surrogate loses a report on its way."""
     if isinstance(value, str):
-        return _SURROGATE.sub("�", value)
+        return value if value.isascii() else _SURROGATE.sub("�", value)
     if isinstance(value, float) and not math.isfinite(value):
         return None
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return {_clean(k): _clean(v) for k, v in value.items()}
     if isinstance(value, list):
         return [_clean(v) for v in value]
