@@ -200,11 +200,11 @@ def test_analysers_with_nothing_in_common_but_the_place_are_uncertain() -> None:
 
 
 def test_near_lines_prefer_the_nearest() -> None:
-    left = [at("Alpha beta gamma", line=10)]
-    right = [at("Delta epsilon zeta", line=12), at("Eta theta iota", line=11)]
+    left = [at("alpha beta gamma delta zeta", line=10)]
+    right = [at("alpha kappa lambda omicron sigma", line=12), at("theta iota", line=11)]
     (pair, rest) = crosscheck(left, right)
     assert (pair.left, pair.right, pair.outcome) == (0, 1, "uncertain")
-    assert pair.reason == "same file, 1 line apart, same category other, 0 of 6 words shared"
+    assert pair.reason == "same file, 1 line apart, same category other, 0 of 7 words shared"
     assert (rest.right, rest.outcome) == (0, "alone")
 
 
@@ -550,12 +550,19 @@ def test_beyond_the_cap_no_match_with_a_place_is_lost(monkeypatch: pytest.Monkey
     assert all(" among those compared (" in reason and " of 40000 pairs" in reason for reason in alone)
 
 
-@pytest.mark.parametrize("place", [{"file": "x.py", "line": 7}, {"file": None, "line": None}])
-def test_the_list_of_a_hostile_case_stays_below_its_cap(place: dict[str, Any]) -> None:
-    left = [at(f"cache number{n} lock", **place) for n in range(400)]
-    right = [at(f"token number{n} lock", **place) for n in range(400)]
-    lefts, rights = items(left, right)
+HERE = {"file": "x.py", "line": 7}
+NOWHERE = {"file": None, "line": None}
+
+
+@pytest.mark.parametrize(
+    ("place", "other"), [(HERE, HERE), (NOWHERE, NOWHERE), (HERE, NOWHERE), (NOWHERE, HERE)]
+)
+def test_the_list_of_a_hostile_case_stays_below_its_cap(place: dict[str, Any], other: dict[str, Any]) -> None:
+    lefts, rights = items(
+        [at(f"cache number{n} lock", **place) for n in range(400)],
+        [at(f"token number{n} lock", **other) for n in range(400)],
+    )
     some = shortlist(lefts, rights, 23, 2000)
     assert some == [n * 400 + n for n in range(400)]
-    swapped = shortlist(rights, lefts, 23, 2000)
-    assert swapped == some
+    assert shortlist(rights, lefts, 23, 2000) == some
+    assert len(shortlist(lefts, rights, 23, 500_000)) == 160_000
