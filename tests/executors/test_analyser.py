@@ -76,10 +76,10 @@ def test_ported_rules_keep_their_lineage_when_somebody_switches_them_on(tmp_path
 
 
 SILENCERS = {
-    "ruff.toml": 'exclude = ["*"]\n[lint]\nignore = ["ALL"]\n',
-    ".ruff.toml": 'exclude = ["*"]\n[lint]\nignore = ["ALL"]\n',
+    "ruff.toml": 'exclude = ["*"]\n[lint]\nignore = ["ALL"]\nper-file-ignores = {"*" = ["ALL"]}\n',
+    ".ruff.toml": '[lint.per-file-ignores]\n"*" = ["ALL"]\n',
     "pyproject.toml": (
-        '[tool.ruff]\nexclude = ["*"]\n[tool.ruff.lint]\nignore = ["ALL"]\n'
+        '[tool.ruff]\nexclude = ["*"]\n[tool.ruff.lint.per-file-ignores]\n"*" = ["ALL"]\n'
         '[tool.pylint.main]\ndisable = "all"\nignore = "load.py"\ninit-hook = "raise SystemExit(0)"\n'
         '[tool.bandit]\nexclude_dirs = ["."]\nskips = ["B301", "B307"]\n'
     ),
@@ -463,6 +463,18 @@ def test_any_analyser_by_its_template(tmp_path: Path, out: str) -> None:
     assert told(reading.suppressed) == {("found-secret", "b.py", 1)}
     assert {(f.severity, f.lineage) for f in reading.findings or ()} == {("critical", None)}
     assert next(f.quote for f in reading.findings or ()) == "  my secret = 1"
+
+
+def test_what_an_analyser_of_the_whole_tree_says_about_other_files_is_left_out(tmp_path: Path) -> None:
+    program = tmp_path / "grep-tree"
+    walk = GREP.replace("sys.argv[2:]", "[sys.argv[2] + f for f in ('/a.txt', '/b.txt')]")
+    program.write_text(walk.format(python=sys.executable))
+    program.chmod(0o755)
+    table = {"type": "analyser", "reader": "sarif", "argv": [str(program), "-", "{tree}"]}
+    files = {"a.txt": "secret\n", "b.txt": "secret\n"}
+    reading = answer(tmp_path, "mine", files, asked=["a.txt"], **table)
+    assert {f.file for f in reading.findings or ()} == {"a.txt"}
+    assert "1 in files that were not asked about" in reading.text
 
 
 def test_a_template_whose_files_do_not_fit_is_refused_with_a_remedy(tmp_path: Path) -> None:
