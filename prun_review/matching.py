@@ -245,9 +245,9 @@ def _settle(edges: _Edges, lefts: Sequence[Item], rights: Sequence[Item]) -> lis
         if not (free_left or free_right):
             break
         if i in free_left:
-            pair(kind, i, j, "uncertain", f"; right {right_of[j].index} has a nearer partner")
+            pair(kind, i, j, "uncertain", "; the right one has a nearer partner")
         elif j in free_right:
-            pair(kind, i, j, "uncertain", f"; left {left_of[i].index} has a nearer partner")
+            pair(kind, i, j, "uncertain", "; the left one has a nearer partner")
     return pairs
 
 

@@ -232,7 +232,7 @@ def test_a_second_partner_is_shown_as_uncertain_not_dropped() -> None:
         (0, 1, "uncertain"),
         (None, 2, "alone"),
     ]
-    assert pairs[1].reason.endswith("; left 0 has a nearer partner")
+    assert pairs[1].reason.endswith("; the left one has a nearer partner")
 
 
 def test_the_best_score_is_paired_first() -> None:
