@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from prun_review.model import Finding, Pair
+from prun_review.model import CATEGORIES, Finding, Pair
 from prun_review.ports import SameFinding
 from prun_review.shortlist import shortlist
 from prun_review.tokens import SPAN, Item, items
@@ -272,7 +272,7 @@ def _reason(kind: int, a: Item, b: Item) -> str:
             f"same file, {gap} {'line' if gap == 1 else 'lines'} apart" if gap else "same file, same lines"
         )
     if kind == _NEAR:
-        place += f", same category {a.category}" if a.category.isidentifier() else ", same category"
+        place += f", same category {a.category}" if a.category in CATEGORIES else ", same category"
     text = f"{place}, {shared} of {union} words shared"
     if kind == _OTHER_FILE:
         text += f" and the name {_same_root(a, b)}: perhaps one root cause"
