@@ -24,8 +24,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tabulate import tabulate
-
 from prun_review.process import reap
 
 Row = Callable[[Path, int, float], list[str]]
@@ -202,6 +200,8 @@ def main() -> None:
     if options.inside:
         inside(options.inside, int(options.units), options.seconds)
         return
+    from tabulate import tabulate  # here, so that the row of ours does not carry it
+
     reap.become_subreaper()
     table = []
     for units in map(int, options.units.split(",")):
