@@ -28,7 +28,7 @@ LISTING_CAP = 1 << 30
 
 GITLINK, LINK, EXECUTABLE = "160000", "120000", "100755"
 
-_QUIET = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "protocol.allow=never")
+_QUIET = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 _ENVIRONMENT = {
     "LC_ALL": "C",
     "GIT_CONFIG_NOSYSTEM": "1",
@@ -37,7 +37,7 @@ _ENVIRONMENT = {
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_NO_REPLACE_OBJECTS": "1",
-    "GIT_NO_LAZY_FETCH": "1",  # git >= 2.45; the next line does the same for older ones
+    "GIT_NO_LAZY_FETCH": "1",  # git >= 2.45; for older ones the next line does the same
     "GIT_ALLOW_PROTOCOL": "none",
     "GIT_LFS_SKIP_SMUDGE": "1",
 }

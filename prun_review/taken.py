@@ -119,6 +119,7 @@ def _add_tracked(shadow: Shadow, selection: Selection, notes: _Notes) -> list[En
     before = {e.name: e for e in shadow.index()}
     unwanted = set()
     for name, entry in before.items():
+        _check_path(name, shadow.repository)
         if not selection.takes(name):
             unwanted.add(name)
             if name.startswith(selection.prefix):
@@ -143,6 +144,16 @@ def _add_tracked(shadow: Shadow, selection: Selection, notes: _Notes) -> list[En
         else:
             notes.kept.append(public_name(entry.name[notes.cut :]))
     return shadow.index() if filtered else held
+
+
+def _check_path(name: bytes, repository: Repository) -> None:
+    """Git never adds such names, but takes an index that holds them, and would follow ``..``."""
+    if any(part in (b"", b".", b"..") or part.lower() == b".git" for part in name.split(b"/")):
+        raise TreeError(
+            f"the index is forged: {public_name(name)!r} is no path of the work tree",
+            place=str(repository.git_dir / "index"),
+            remedy="do not trust this repository; a fresh clone has an index of its own",
+        )
 
 
 def _add_untracked(shadow: Shadow, selection: Selection, notes: _Notes) -> None:
@@ -177,9 +188,7 @@ def _named(listing: Iterable[Entry], notes: _Notes) -> dict[str, Entry]:
         while name in entries:  # an escaped name that another file really has
             name += "~"
         parts = name.split("/")
-        if any(p in ("", ".", "..") or p.lower() == ".git" for p in parts):
-            notes.left_out[name] = "not a path"  # git refuses such names; a forged index may hold them
-        elif max(len(p.encode()) for p in parts) > NAME_MAX or len(name.encode()) > PATH_MAX:
+        if max(len(p.encode()) for p in parts) > NAME_MAX or len(name.encode()) > PATH_MAX:
             notes.left_out[name] = "its name is too long"
         elif entry.size is None:
             notes.left_out[name] = "its content is not here (partial clone)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import stat
@@ -108,10 +109,12 @@ def git_file(trap: Trap) -> None:
 
 
 def submodule(trap: Trap) -> None:
+    """An edit inside it, and a filter that ``git status`` there would start."""
     inner = repository(trap.repo.parent / "inner", {"x.txt": "x\n"})
     git(trap.repo, "submodule", "--quiet", "add", str(inner), "inner")
     git(trap.repo, "commit", "-q", "-m", "submodule")
-    git(trap.repo / "inner", "config", "core.fsmonitor", str(trap.program))
+    git(trap.repo / "inner", "config", "filter.evil.clean", str(trap.program))
+    write(trap.repo, {"inner/.gitattributes": "* filter=evil\n", "inner/x.txt": "y\n"})
 
 
 def promisor(trap: Trap) -> None:
@@ -285,6 +288,16 @@ def test_sha256_linked_work_trees_split_index_and_odd_paths(tmp_path: Path) -> N
             assert len(tree.revision.tree) == 64
             assert tree.read("README") == (said,)
             assert tree.changed(shot) == ()
+
+
+@pytest.mark.parametrize(("real", "forged"), [("aa/x", "../x"), ("b/.gix/x", "b/.git/x"), ("c/d", "c/.")])
+def test_a_forged_index_leads_nowhere(tmp_path: Path, real: str, forged: str) -> None:
+    repo = repository(tmp_path / "repo", {"aa/x": "1\n", "b/.gix/x": "2\n", "c/d": "3\n"})
+    index = (repo / ".git/index").read_bytes()[:-20].replace(real.encode(), forged.encode())
+    (repo / ".git/index").write_bytes(index + hashlib.sha1(index).digest())
+    write(tmp_path, {"x": "outside\n"})
+    with pytest.raises(TreeError, match=f"the index is forged: {forged!r}"):
+        take(repo)
 
 
 def test_objects_borrowed_by_their_own_alternates(tmp_path: Path) -> None:

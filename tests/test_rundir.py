@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -53,6 +54,17 @@ def result(of: Unit, status: str = "valid", **more: object) -> Result:
     base = Result(of.id, of.slug, of.case, of.folder, of.executor, status, answer=answer)
     base = replace(base, fingerprint=of.fingerprint, attempts=1, seconds=2.5)
     return replace(base, **more)  # type: ignore[arg-type]
+
+
+@contextmanager
+def writer(script: str) -> Iterator[Path]:
+    """A process that prints the path of its run directory; killed at the end."""
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as child:
+        try:
+            assert child.stdout is not None
+            yield Path(os.fsdecode(child.stdout.readline()).strip())
+        finally:
+            child.kill()
 
 
 @pytest.fixture
@@ -147,11 +159,8 @@ class TestLock:
             f"run = rundir.create(Path({str(tmp_path)!r}), now=0.0)\n"
             "print(run.path, flush=True); time.sleep(60)"
         )
-        with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as child:
-            assert child.stdout is not None
-            path = Path(os.fsdecode(child.stdout.readline()).strip())
+        with writer(script) as path:
             assert rundir.locked(path)
-            child.kill()
         assert not rundir.locked(path)
 
     def test_a_forked_child_does_not_keep_it(self, run: RunDir) -> None:
@@ -231,6 +240,14 @@ class TestResults:
         with pytest.raises(RunDirError, match="ledger is closed"):
             run.append("late")
 
+    def test_nothing_appears_before_the_ledger_names_it(self, run: RunDir) -> None:
+        run._log.close()
+        with pytest.raises(RunDirError, match="ledger is closed"):
+            run.finish(result(unit()))
+        with pytest.raises(RunDirError, match="ledger is closed"):
+            begin(run, unit())
+        assert {p.name for p in run.path.rglob("*") if p.is_file()} == {"lock", "ledger.jsonl"}
+
 
 def other_sha(run: RunDir, one: Unit) -> None:
     place = run.path / f"units/{one.slug}/result.json"
@@ -251,6 +268,14 @@ def stale(run: RunDir, one: Unit) -> None:
     (run.path / f"units/{one.slug}/result.json").unlink()
     run._finished.clear()
     run.finish(replace(result(one), fingerprint="0" * 64))
+
+
+def rolled_back(run: RunDir, one: Unit) -> None:
+    place = run.path / f"units/{one.slug}/result.json"
+    earlier = place.read_bytes()
+    run._finished.clear()
+    run.finish(result(one, "broken"))
+    write(place, earlier)
 
 
 def undecodable(run: RunDir, one: Unit) -> None:
@@ -292,6 +317,7 @@ TAMPERED: list[tuple[Callable[[RunDir, Unit], None], str, str]] = [
     (planted, "result-refused", "sha256 is not in the ledger"),
     (of_another_unit, "result-refused", "a result of another case"),
     (stale, "result-refused", "a result of another fingerprint"),
+    (rolled_back, "result-refused", "sha256 is not in the ledger"),
     (undecodable, "result-refused", "missing key"),
     (stray, "result-refused", "a result of no unit of the plan"),
     (other_plan, "plan-refused", "sha256 is not in the ledger"),
@@ -524,11 +550,10 @@ class TestDisk:
         )
         draw = random.Random(7)
         for _ in range(6):
-            with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as child:
-                assert child.stdout is not None
-                path = Path(os.fsdecode(child.stdout.readline()).strip())
-                time.sleep(draw.uniform(0.0, 0.1))
-                child.send_signal(signal.SIGKILL)
+            with writer(script) as path:
+                until = time.monotonic() + draw.uniform(0.0, 0.1)
+                while time.monotonic() < until:
+                    assert RunView(path).read_document()["end"] >= 0, "a reader meanwhile sees it whole"
             document = RunView(path).read_document()
             assert document["n"] == document["end"]
             assert {p.name for p in path.iterdir() if not p.name.startswith(".")} == {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import stat
 import subprocess
 import sys
@@ -17,8 +16,10 @@ from hypothesis import strategies as st
 
 from prun_review import patterns, snapshot, workspace
 from prun_review.errors import BriefError, TreeError
+from prun_review.git import find
 from prun_review.ports import Missing, Reader
 from prun_review.scratch import Scratch
+from prun_review.shadow import Shadow
 from prun_review.snapshot import Snapshot, stays_inside
 from prun_review.taken import public_name
 from prun_review.workspace import ReviewedTree, take
@@ -123,17 +124,12 @@ class TestWhatIsTaken:
         with pytest.raises(TreeError, match="nothing to review"):
             take(repo / "app/panels", exclude=["**"])
 
-    def test_an_edit_of_equal_size_in_the_same_tick_is_seen(self, tmp_path: Path) -> None:
-        repo = repository(tmp_path, {"a": "old\n"})
-        when = (repo / ".git/index").stat().st_mtime_ns
-        write(repo, {"a": "old\n"})
-        os.utime(repo / "a", ns=(when, when))
-        git(repo, "update-index", "--refresh")
-        os.utime(repo / ".git/index", ns=(when, when))
-        write(repo, {"a": "new\n"})
-        os.utime(repo / "a", ns=(when, when))
-        with take(repo) as tree:
-            assert tree.read("a") == ("new",)
+    def test_an_edit_in_the_tick_of_the_last_add_is_looked_for(self, tmp_path: Path) -> None:
+        """Git re-reads what is not older than the index file, so our copy must not look younger."""
+        repo = repository(tmp_path / "repo", {"a": "old\n"})
+        os.utime(repo / ".git/index", ns=(5, 1_600_000_000_000_000_007))
+        shadow = Shadow(tmp_path / "shadow", find(repo), "sha1")
+        assert (shadow.path / "index").stat().st_mtime_ns == 1_600_000_000_000_000_007
 
     def test_assume_unchanged_hides_no_edit(self, tmp_path: Path) -> None:
         repo = repository(tmp_path, {"a": "old\n"})
@@ -644,7 +640,7 @@ class TestPlace:
                 take(repo).close()
                 assert left.is_dir()
             finally:
-                child.send_signal(signal.SIGKILL)
+                child.kill()
         assert left.is_dir()
         take(repo).close()
         assert not left.parent.exists()
