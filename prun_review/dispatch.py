@@ -37,8 +37,8 @@ class Dispatcher:
     env: Mapping[str, str]
     state: Callable[[str], Path]
     """Executor name -> its state directory."""
-    broken: Mapping[str, str]
-    """Unit id -> why its brief could not be built."""
+    refused: Mapping[str, tuple[str, str]]
+    """Unit id -> (reason code, text) of units that are not dispatched: ``brief``, ``stale``..."""
 
     def run(self, unit: Unit, cancel: Cancel) -> Result:
         """The terminal result, already on disk.  Raises only for what is our bug."""
@@ -50,8 +50,8 @@ class Dispatcher:
         return result
 
     def _run(self, unit: Unit, cancel: Cancel) -> Result:
-        if unit.id in self.broken:
-            return unanswered(unit, "failed", "brief", self.broken[unit.id])
+        if unit.id in self.refused:
+            return unanswered(unit, "failed", *self.refused[unit.id])
         executor = self.executors[unit.executor]
         kind = self.kinds.get(unit.brief.contract.kind)
         if kind is None:
@@ -125,6 +125,7 @@ class Dispatcher:
         self.store.append(
             "attempt-finished",
             unit=unit.id,
+            slug=unit.slug,
             attempt=number,
             code=exit.code,
             ended_by=exit.ended_by,

@@ -19,12 +19,13 @@ from prun_review.codec import encode
 from prun_review.config import Config
 from prun_review.dispatch import Dispatcher, unanswered
 from prun_review.errors import ConfigError
-from prun_review.model import Plan, Reason, Result, RunFacts, Unit, Verdict
+from prun_review.model import ExecutorInfo, Plan, Reason, Result, RunFacts, Unit, Verdict
 from prun_review.planning import Proposal
 from prun_review.pool import Cancel, Pool, memory_jobs
-from prun_review.ports import Executor, Launcher
+from prun_review.ports import Executor
 from prun_review.process.launch import ProcessLauncher
 from prun_review.programs import Programs, available_mib
+from prun_review.replay import Replay
 from prun_review.reporting import announcement, write_reports
 
 DRAIN = 15.0
@@ -110,10 +111,11 @@ class Review:
         """Plan, look for the programs, take the snapshot, begin; ``PrunError`` before any dispatch."""
         store = self.open_store()
         dispatching = self.config.dispatch == "auto"
+        replay = Replay(rundir.find(self.root, self.config.replay)) if self.config.replay else None
         # The zygote is forked before this process has a thread of its own.
-        launcher: Launcher | None = self._stack.enter_context(ProcessLauncher()) if dispatching else None
+        launcher = self._stack.enter_context(replay or ProcessLauncher()) if dispatching else None
         tree = self._stack.enter_context(self.tree())
-        programs = Programs(self.executors, self.env)
+        programs = replay or Programs(self.executors, self.env)
         used = sorted(
             {p.executor for p in proposals if not p.not_asked and not p.error} & set(self.executors)
         )
@@ -121,7 +123,10 @@ class Review:
             programs.locate(used, forbidden(self.reviewed, tree.names, self.root))
         plan, broken = planning.make(proposals, tree, self.executors, programs.version)
         self.plan = replace(plan, partial=f"{len(plan.units)} units, {partial}" if partial else "")
-        self._facts = self._begin(store, tree, [programs.info(n) for n in used])
+        refused = {unit: ("brief", why) for unit, why in broken.items()}
+        if replay:
+            refused = {**replay.refusals(self.plan), **refused}
+        self._facts = self._begin(store, tree, [programs.info(n) for n in used], replay)
         store.write_plan(self.plan)
         store.write_document(document.start(self._facts, self.plan))
         self.started = True
@@ -130,7 +135,7 @@ class Review:
             return
         snapshot = self._stack.enter_context(tree.materialise())
         self._integrity = lambda: (*tree.changed(snapshot), *tree.repository_changed())
-        if self.plan.units:
+        if self.plan.units and not replay:
             say(announcement(self.plan, self.executors, len(tree.names)))
         dispatcher = Dispatcher(
             store=store,
@@ -143,12 +148,18 @@ class Review:
             names=tree.names,
             env=self.env,
             state=store.state,
-            broken=broken,
+            refused=refused,
         )
         self._pool = self._make_pool(dispatcher, workers)
         self._pool.start(self.plan.units)
 
-    def _begin(self, store: rundir.RunDir, tree: workspace.ReviewedTree, infos: Sequence[Any]) -> RunFacts:
+    def _begin(
+        self,
+        store: rundir.RunDir,
+        tree: workspace.ReviewedTree,
+        infos: Sequence[ExecutorInfo],
+        replay: Replay | None,
+    ) -> RunFacts:
         folders = sorted({u.folder for u in self.plan.units} | {n.folder for n in self.plan.not_asked})
         nested = ("executor_tables", "sources", "gate", "folders")
         return RunFacts(
@@ -156,6 +167,7 @@ class Review:
             started=time.time(),
             version=__version__,
             executors=tuple(infos),
+            replay_of=replay.run_id if replay else "",
             gate=self.config.gate,
             folders={f: self.config.policy(f) for f in folders},
             config={k: str(v) for k, v in encode(self.config).items() if k not in nested},

@@ -73,7 +73,8 @@ class _Keeper:
         if active is None:
             return
         review: Review = active.review
-        proposals = manager.get_plugin("prun_review-collector").proposals(session.items)
+        collector: Any = manager.get_plugin("prun_review-collector")
+        proposals = collector.proposals(session.items)
         with review.tree() as tree:
             self.plan, self.broken = planning.make(proposals, tree, review.executors, lambda name: "")
         self.review = review
@@ -104,7 +105,7 @@ def _print(plan: Plan, review: Review, broken: Mapping[str, str], *, prompts: bo
             print(_prompt(unit, review))
     for left in plan.not_asked:
         print(
-            f"{'not asked':10} {one_line(left.case, 200)} {one_line(left.executor)}: {one_line(left.text, 200)}"
+            f"{'not asked':10} {one_line(left.case)} {one_line(left.executor)}: {one_line(left.text)}"
         )
     print()
     print(announcement(plan, review.executors, None))

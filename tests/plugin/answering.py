@@ -16,7 +16,9 @@ scenario, name = sys.argv[1:3]
 prompt = sys.stdin.read()
 with open(scenario + ".calls", "a", encoding="utf-8") as calls:
     calls.write(f"{name} {os.getpid()}\n")
-for rule in json.load(open(scenario, encoding="utf-8")):
+with open(scenario, encoding="utf-8") as file:
+    rules = json.load(file)
+for rule in rules:
     if rule["when"] in prompt and rule.get("of") in (None, name):
         time.sleep(rule.get("sleep", 0))
         raw = rule["raw"] if "raw" in rule else json.dumps(rule["payload"])

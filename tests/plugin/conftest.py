@@ -121,7 +121,9 @@ class Project:
 
     def run(self, *args: str) -> pytest.RunResult:
         """``pytest ARGS`` as a process of its own."""
-        return self.pytester.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:randomly", *args, timeout=120)
+        return self.pytester.runpytest_subprocess(
+            "-p", "no:cacheprovider", "-p", "no:randomly", *args, timeout=120
+        )
 
     def report(self) -> dict[str, Any]:
         """The document of the latest run."""

@@ -1,0 +1,110 @@
+"""A stored run answers again: its raw outputs go through today's judging, nothing is dispatched.
+
+A stored unit answers only for the same question about the same content: where the fingerprints
+differ it is stale, and a stale answer is no answer.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from prun_review import document, rundir
+from prun_review.errors import LaunchError
+from prun_review.model import ExecutorInfo, Exit, Plan, Result, Unit
+from prun_review.ports import Launch, Located
+
+
+class Replay:
+    """The launcher, and the programs, of a run that is judged again.  ``RunDirError`` if unreadable."""
+
+    def __init__(self, path: Path) -> None:
+        record = rundir.open_run(path)
+        self.path = path
+        self.run_id = path.name
+        self._infos = {info.name: info for info in document.facts_of(record.document).executors}
+        self._results: Mapping[str, Result] = {result.unit: result for result in record.results}
+        self._exits: dict[tuple[str, int], Exit] = dict(_exits(record.events))
+        self.located: dict[str, Located] = {}
+
+    # --- as programs ------------------------------------------------------------------------
+
+    def locate(self, names: Sequence[str], forbidden: Sequence[Path]) -> None:
+        """Nothing is looked for; every executor is the stored one."""
+        self.located = {name: Located(("replay",), f"replay of {self.run_id}") for name in names}
+
+    def version(self, name: str) -> str:
+        """The version that answered then: part of the fingerprint."""
+        info = self._infos.get(name)
+        return info.version if info else ""
+
+    def info(self, name: str) -> ExecutorInfo:
+        """What the stored run says of an executor; one it does not know has no vendor."""
+        return self._infos.get(name) or ExecutorInfo(name, "", "", False, where="not in the replayed run")
+
+    def refusals(self, plan: Plan) -> dict[str, tuple[str, str]]:
+        """Unit id -> (reason, text) of every planned unit that the stored run cannot answer."""
+        return {u.id: why for u in plan.units if (why := self._refusal(u))}
+
+    def _refusal(self, unit: Unit) -> tuple[str, str] | None:
+        stored = self._results.get(unit.id)
+        if stored is None:
+            return "not-stored", f"run {self.run_id} has no result of this unit that its ledger vouches for"
+        if stored.fingerprint != unit.fingerprint:
+            return "stale", f"the question, the executor or the files changed since run {self.run_id}"
+        return None
+
+    # --- as launcher ------------------------------------------------------------------------
+
+    def start(self, launch: Launch) -> Replayed:
+        """Put what the stored attempt left where the new one would have written it."""
+        _, slug, number = launch.tag.rsplit("/", 2)
+        exit = self._exits.get((slug, int(number)))
+        stored = self.path / "units" / slug / number
+        if exit is None or not stored.is_dir():
+            raise LaunchError(f"run {self.run_id} has no attempt {number} of {slug}")
+        out = launch.stdout.parent
+        for file in sorted(stored.iterdir()):
+            if file.is_file() and not file.is_symlink() and not (out / file.name).exists():
+                shutil.copyfile(file, out / file.name)
+        for stream in (launch.stdout, launch.stderr):
+            stream.touch()
+        return Replayed(exit)
+
+    def close(self) -> None:
+        """Nothing was started."""
+
+    def __enter__(self) -> Replay:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Replayed:
+    """A process that ended long ago."""
+
+    pid = 0
+
+    def __init__(self, exit: Exit) -> None:
+        self._exit = exit
+
+    def wait(self, timeout: float | None = None) -> Exit:
+        """How it ended then."""
+        return self._exit
+
+    def stop(self, why: str = "cancelled") -> None:
+        """There is nothing to end."""
+
+
+def _exits(events: Sequence[Mapping[str, Any]]) -> Iterator[tuple[tuple[str, int], Exit]]:
+    for event in events:
+        if event.get("event") != "attempt-finished":
+            continue
+        with suppress(KeyError, TypeError, ValueError):
+            code = event["code"]
+            exit = Exit(None if code is None else int(code), str(event["ended_by"]), float(event["seconds"]))
+            yield (str(event["slug"]), int(event["attempt"])), exit

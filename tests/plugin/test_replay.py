@@ -1,0 +1,60 @@
+"""A stored run judged again: same verdict, nothing dispatched; what changed is stale."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.plugin.conftest import ONE, SOURCE, Project, finding, payload
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["n0", "n2"])
+def test_a_replay_gives_the_same_verdict_without_a_dispatch(
+    project: Project, workers: tuple[str, ...]
+) -> None:
+    project.probe(ONE)
+    project.answers({"payload": payload(finding())})
+    assert project.run("panels/").ret == 1
+    first = project.report()
+    result = project.run("panels/", "--prun-replay", first["run_id"], *workers)
+    assert result.ret == 1
+    again = project.report()
+    assert sorted(project.calls()) == ["left", "right"]
+    assert again["verdict"]["outcome"] == first["verdict"]["outcome"] == "FAIL"
+    assert again["findings"] == first["findings"]
+    assert again["facts"]["replay_of"] == first["run_id"]
+    assert result.stdout.str().count("replay") >= 1
+
+
+def test_changed_content_or_question_makes_stored_answers_stale(project: Project) -> None:
+    project.probe(ONE)
+    project.answers({"payload": payload()})
+    assert project.run("panels/").ret == 0
+    run = project.report()["run_id"]
+    project.write("src/app.py", SOURCE + "\n# one more line\n")
+    result = project.run("panels/", "--prun-replay", run)
+    assert result.ret == 1
+    assert {u["reason"] for u in project.report()["units"]} == {"stale"}
+    project.write("src/app.py", SOURCE)
+    project.probe(ONE.replace("Audit the", "Look at the"))
+    assert project.run("panels/", "--prun-replay", run).ret == 1
+    project.probe(ONE)
+    assert project.run("panels/", "--prun-replay", run).ret == 0
+    assert sorted(project.calls()) == ["left", "right"]
+
+
+def test_an_altered_result_is_not_replayed(project: Project) -> None:
+    project.probe(ONE)
+    project.answers({"payload": payload(finding())})
+    assert project.run("panels/").ret == 1
+    run = project.report()["run_id"]
+    for file in (project.path / ".prun/runs" / run / "units").glob("*/result.json"):
+        file.write_text(file.read_text().replace('"high"', '"low"'))
+    project.run("panels/", "--prun-replay", run)
+    assert {u["reason"] for u in project.report()["units"]} == {"not-stored"}
+
+
+def test_an_unknown_run_is_a_usage_error(project: Project) -> None:
+    project.probe(ONE)
+    result = project.run("panels/", "--prun-replay", "20200101T000000Z-abcd")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "20200101T000000Z-abcd" in result.stderr.str()
