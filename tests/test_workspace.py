@@ -71,15 +71,23 @@ class TestWhatIsTaken:
             assert "new" in tree.names
             assert not tree.revision.dirty
 
+    @pytest.mark.parametrize(
+        "home",
+        [
+            {".gitconfig": "[core]\n\texcludesFile = ~/ignored\n", "ignored": "*.key\n"},
+            {".config/git/config": "[core]\n\texcludesFile = ~/ignored\n", "ignored": "*.key\n"},
+            {".config/git/ignore": "*.key\n"},
+        ],
+        ids=["gitconfig", "xdg", "ignore"],
+    )
     def test_what_the_user_ignores_everywhere_is_not_sent(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, home: dict[str, str]
     ) -> None:
         repo = repository(tmp_path / "repo")
-        write(
-            repo, {"secret.key": "k\n", "idea.xml": "i\n", "new.py": "n\n", ".git/info/exclude": "idea.xml\n"}
-        )
-        write(tmp_path / "home", {".gitconfig": "[core]\n\texcludesFile = ~/ignored\n", "ignored": "*.key\n"})
+        write(repo, {"secret.key": "k\n", "i.xml": "i\n", "new.py": "n\n", ".git/info/exclude": "i.xml\n"})
+        write(tmp_path / "home", home)
         monkeypatch.setenv("HOME", str(tmp_path / "home"))
+        monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
         with take(repo, include_untracked=True) as tree:
             assert tree.names == ("README", "new.py", "src/a.py")
 
