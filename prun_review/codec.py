@@ -78,7 +78,7 @@ def _decode_tuple(hint: Any, value: Any, where: str) -> Any:
         make, item = tuple, typing.get_args(hint)[0]
     else:  # a tuple subclass with one item type, such as Findings
         make, item = hint, typing.get_args(hint.__orig_bases__[0])[0]
-    if isinstance(item, typing.ForwardRef) or isinstance(item, str):
+    if isinstance(item, (typing.ForwardRef, str)):
         raise TypeError(f"{where}: unresolved item type")
     return make(_decode(item, v, f"{where}[{i}]") for i, v in enumerate(value))
 

@@ -119,7 +119,7 @@ def load(table: Mapping[str, Any], options: Mapping[str, Any] | None = None) -> 
     ``options`` holds only what was given; ``ConfigError`` names key, place and remedy.
     """
     config = Config()
-    sources = {name: "default" for name in _KEYS}
+    sources = dict.fromkeys(_KEYS, "default")
     for where, given in (("pyproject.toml", table), ("command line", options or {})):
         place = PLACE if where == "pyproject.toml" else where
         for key, value in given.items():

@@ -20,11 +20,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from prun_review.model import CATEGORIES, Finding, Pair
-from prun_review.ports import SameFinding
 from prun_review.shortlist import shortlist
 from prun_review.tokens import SPAN, Item, items
+
+if TYPE_CHECKING:
+    from prun_review.ports import SameFinding
 
 VERSION = "words-1 match=.24 uncertain=.12 other-file=.35 far=20 near=3 fold=.80"
 """Tokenizer and thresholds, versioned together: scores of two versions do not compare."""

@@ -40,6 +40,15 @@ class Proposal:
     """The reason in words."""
 
 
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What one process collected."""
+
+    proposals: tuple[Proposal, ...]
+    deselected: int = 0
+    """Items that ``-k``, ``-m`` and the like took away."""
+
+
 class Tree(Protocol):
     """What planning asks of the reviewed tree."""
 

@@ -7,15 +7,17 @@ differ it is stale, and a stale answer is no answer.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from prun_review import document, rundir
-from prun_review.errors import LaunchError
+from prun_review.errors import LaunchError, RunDirError
+from prun_review.ledger import LedgerReader
 from prun_review.model import ExecutorInfo, Exit, Plan, Result, Unit
 from prun_review.ports import Launch, Located
+from prun_review.runview import LEDGER
 
 
 class Replay:
@@ -25,9 +27,13 @@ class Replay:
         record = rundir.open_run(path)
         self.path = path
         self.run_id = path.name
-        self._infos = {info.name: info for info in document.facts_of(record.document).executors}
+        try:
+            facts = document.facts_of(record.document)
+        except ValueError as error:
+            raise RunDirError(f"its facts cannot be read: {error}", place=str(path)) from None
+        self._infos = {info.name: info for info in facts.executors}
         self._results: Mapping[str, Result] = {result.unit: result for result in record.results}
-        self._exits: dict[tuple[str, int], Exit] = dict(_exits(record.events))
+        self._exits: dict[tuple[str, int], Exit] = dict(_exits(LedgerReader(path / LEDGER).new()))
         self.located: dict[str, Located] = {}
 
     # --- as programs ------------------------------------------------------------------------
@@ -77,12 +83,6 @@ class Replay:
     def close(self) -> None:
         """Nothing was started."""
 
-    def __enter__(self) -> Replay:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
 
 class Replayed:
     """A process that ended long ago."""
@@ -100,7 +100,7 @@ class Replayed:
         """There is nothing to end."""
 
 
-def _exits(events: Sequence[Mapping[str, Any]]) -> Iterator[tuple[tuple[str, int], Exit]]:
+def _exits(events: Iterable[Mapping[str, Any]]) -> Iterator[tuple[tuple[str, int], Exit]]:
     for event in events:
         if event.get("event") != "attempt-finished":
             continue

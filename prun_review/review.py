@@ -22,7 +22,7 @@ from prun_review.errors import ConfigError
 from prun_review.model import ExecutorInfo, Plan, Reason, Result, RunFacts, Unit, Verdict
 from prun_review.planning import Proposal
 from prun_review.pool import Cancel, Pool, memory_jobs
-from prun_review.ports import Executor
+from prun_review.ports import Executor, Launcher
 from prun_review.process.launch import ProcessLauncher
 from prun_review.programs import Programs, available_mib
 from prun_review.replay import Replay
@@ -98,11 +98,13 @@ class Review:
 
     def tree(self) -> workspace.ReviewedTree:
         """The reviewed tree as it is now."""
+        # Our own folders are left out wherever the trusted root lies in a larger reviewed tree.
+        ours = [self.root / name for name in (*self.config.panels, "reports", ".prun")]
         return workspace.take(
             self.reviewed,
             include_untracked=self.config.include_untracked,
             exclude=self.config.exclude,
-            panels=self.config.panels,
+            panels=[str(path) for path in ours],
         )
 
     def start(
@@ -113,7 +115,9 @@ class Review:
         dispatching = self.config.dispatch == "auto"
         replay = Replay(rundir.find(self.root, self.config.replay)) if self.config.replay else None
         # The zygote is forked before this process has a thread of its own.
-        launcher = self._stack.enter_context(replay or ProcessLauncher()) if dispatching else None
+        launcher: Launcher | None = (replay or ProcessLauncher()) if dispatching else None
+        if launcher:
+            self._stack.callback(launcher.close)
         tree = self._stack.enter_context(self.tree())
         programs = replay or Programs(self.executors, self.env)
         used = sorted(

@@ -37,6 +37,7 @@ __all__ = [
     "costs",
     "create",
     "durations",
+    "find",
     "latest",
     "locked",
     "open_run",
@@ -94,6 +95,26 @@ def latest(root: Path) -> Path:
     raise RunDirError(
         "there is no run yet", place=str(root / ".prun" / "runs"), remedy="pytest panels/ makes one"
     )
+
+
+def find(root: Path, run: str) -> Path:
+    """The run directory meant by ``run``: a path, a run id, or a report folder; ``RunDirError``."""
+    if _is_run(Path(run)):
+        return Path(run).absolute()
+    # A report folder (also the link reports/latest) carries the id of its run as its name.
+    name = Path(run).resolve().name if Path(run).is_dir() else run
+    stored = root / ".prun" / "runs" / name
+    if Path(name).name == name and _is_run(stored):
+        return stored
+    raise RunDirError(
+        f"{run!r} is no run",
+        place=str(root / ".prun" / "runs"),
+        remedy="give a run id or a run directory, or leave it out for the latest run",
+    )
+
+
+def _is_run(path: Path) -> bool:
+    return any((path / name).is_file() for name in ("run.json", "plan.json", LEDGER))
 
 
 def _newest(root: Path) -> Iterator[Path]:

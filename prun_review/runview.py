@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from prun_review.errors import RunDirError
 from prun_review.ledger import LedgerReader
 from prun_review.locks import is_held
 from prun_review.model import Plan, Reason, Result, Unit
-from prun_review.planning import Proposal
+from prun_review.planning import Collected
 
 SCHEMA_VERSION = 1
 SLUG = re.compile(r"[A-Za-z0-9_-]{1,120}")
@@ -52,22 +52,21 @@ class RunView:
         with files.named(RunDirError, "the lock of the run cannot be looked at", self.path):
             return is_held(self.path / LOCK)
 
-    def write_collected(self, worker: str, proposals: Sequence[Proposal]) -> None:
+    def write_collected(self, worker: str, collected: Collected) -> None:
         """Hand in what an xdist worker collected, for the writer to plan from."""
         place = self.path / _collected(worker)
         with files.named(RunDirError, "the collection cannot be written", place):
             with suppress(FileExistsError):
                 files.make_private(place.parent)
-            files.write(place, json.dumps(encode(tuple(proposals))).encode())
+            files.write(place, json.dumps(encode(collected)).encode())
 
-    def collected(self, worker: str) -> list[Proposal]:
+    def collected(self, worker: str) -> Collected:
         """What a worker handed in; ``RunDirError`` when there is nothing."""
         place = self.path / _collected(worker)
         data = self._read(_collected(worker))
         if data is None:
             raise RunDirError(f"worker {worker} handed in no collection", place=str(place))
-        items = _json(data, place)
-        return [_decoded(Proposal, item, place) for item in items]
+        return _record(Collected, data, place)
 
     def plan(self) -> Plan | None:
         """The plan, or None as long as it is not written; ``RunDirError`` when it is not ours."""

@@ -27,7 +27,7 @@ from prun_review.errors import RunDirError
 from prun_review.files import write
 from prun_review.locks import Lock
 from prun_review.model import Answer, Brief, Exit, Finding, Findings, Header, Plan, Result, Unit, Usage
-from prun_review.planning import Proposal
+from prun_review.planning import Collected, Proposal
 from prun_review.ports import Command, Store
 from prun_review.rundir import RunDir, RunView
 
@@ -682,9 +682,10 @@ class TestPublish:
 
 
 def test_what_workers_collected_crosses_over(run: RunDir) -> None:
-    proposals = [Proposal("a[x]", "a", "panels", "codex", brief=Brief("p \ud83d", reads=("src",)))]
-    RunView(run.path).write_collected("gw0", proposals)
-    assert run.collected("gw0") == proposals
+    proposal = Proposal("a[x]", "a", "panels", "codex", brief=Brief("p \ud83d", reads=("src",)))
+    collected = Collected((proposal,), deselected=2)
+    RunView(run.path).write_collected("gw0", collected)
+    assert run.collected("gw0") == collected
     for worker in ("gw1", "../../x"):
         with pytest.raises(RunDirError):
             run.collected(worker)

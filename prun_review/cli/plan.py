@@ -104,9 +104,7 @@ def _print(plan: Plan, review: Review, broken: Mapping[str, str], *, prompts: bo
         elif prompts:
             print(_prompt(unit, review))
     for left in plan.not_asked:
-        print(
-            f"{'not asked':10} {one_line(left.case)} {one_line(left.executor)}: {one_line(left.text)}"
-        )
+        print(f"{'not asked':10} {one_line(left.case)} {one_line(left.executor)}: {one_line(left.text)}")
     print()
     print(announcement(plan, review.executors, None))
     for line in cost_range(plan, review.executors, review.root):

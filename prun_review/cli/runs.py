@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from prun_review.errors import RunDirError
 from prun_review.model import Reason, Verdict
 from prun_review.renderers.escape import one_line
 
@@ -26,29 +25,11 @@ def find(run: str | None) -> Path:
 
     ``RunDirError`` when there is none.
     """
+    from prun_review import rundir
     from prun_review.settings import read_settings
 
-    if run is not None and _is_run(Path(run)):
-        return Path(run).absolute()
     root, _ = read_settings(Path.cwd())
-    if run is None:
-        from prun_review import rundir
-
-        return rundir.latest(root)
-    # A report folder (also the link reports/latest) carries the id of its run as its name.
-    name = Path(run).resolve().name if Path(run).is_dir() else run
-    stored = root / ".prun" / "runs" / name
-    if Path(name).name == name and _is_run(stored):
-        return stored
-    raise RunDirError(
-        f"{run!r} is no run",
-        place=str(root / ".prun" / "runs"),
-        remedy="give a run id or a run directory, or leave it out for the latest run",
-    )
-
-
-def _is_run(path: Path) -> bool:
-    return any((path / name).is_file() for name in ("run.json", "plan.json", "ledger.jsonl"))
+    return rundir.latest(root) if run is None else rundir.find(root, run)
 
 
 def judge(path: Path) -> Judged:

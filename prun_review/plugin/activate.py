@@ -16,6 +16,7 @@ from prun_review.plugin.scope import PATTERN, Scope
 
 def activate(config: pytest.Config, where: Scope) -> None:
     """Register what a review session needs; ``pytest.UsageError`` for a bad configuration."""
+    from prun_review import extensions
     from prun_review.review import Review
     from prun_review.settings import read_settings
 
@@ -30,7 +31,7 @@ def activate(config: pytest.Config, where: Scope) -> None:
     except PrunError as error:
         raise pytest.UsageError(f"prun_review: {error}") from None
     config.addinivalue_line("python_files", PATTERN)
-    collector = Collector(where, settings, review.executors)
+    collector = Collector(where, settings, review.executors, extensions.contracts(review.extensions))
     config.pluginmanager.register(collector, "prun_review-collector")
     config.pluginmanager.register(ItemHooks(), "prun_review-items")
     config.pluginmanager.register(ReportCleaner(), "prun_review-cleaner")

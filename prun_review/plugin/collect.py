@@ -7,7 +7,7 @@ Everything that a dispatch needs is known here, at collection, as data: see
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -64,10 +64,14 @@ class ProbeModule(pytest.Module):
 class Collector:
     """The collection hooks of an active session."""
 
-    def __init__(self, where: scope.Scope, config: Config, executors: Mapping[str, Executor]) -> None:
+    def __init__(
+        self, where: scope.Scope, config: Config, executors: Mapping[str, Executor], kinds: Collection[str]
+    ) -> None:
         self.where = where
         self.config = config
         self.executors = executors
+        self.kinds = kinds
+        """The contract kinds there are; any other word is an error of its brief."""
         self.left_out: dict[str, list[tuple[str, str, str]]] = {}
         """Probe function id -> (executor, reason code, text) of those that are not asked."""
 
@@ -105,7 +109,7 @@ class Collector:
             executor = self.executors.get(name)
             if named and self._restricted() and name not in chosen:
                 left_out.append((name, "restricted", f"{name} is not among {', '.join(chosen)}"))
-            elif executor and contract.kind not in executor.contracts:
+            elif executor and contract.kind in self.kinds and contract.kind not in executor.contracts:
                 left_out.append((name, "contract", f"{name} cannot answer a {contract.kind} question"))
             else:
                 asked.append(name)

@@ -17,8 +17,9 @@ import pytest
 
 from prun_review.dispatch import unanswered
 from prun_review.model import Plan, Result, Unit
+from prun_review.planning import Collected
 from prun_review.plugin.collect import Collector, is_probe
-from prun_review.plugin.items import RESULT
+from prun_review.plugin.items import RESULT, give
 from prun_review.plugin.scope import Scope
 from prun_review.plugin.session import ReviewSession
 from prun_review.rundir import RunView
@@ -80,11 +81,12 @@ class Controller:
                 self._refuse("collection-differs", _difference(first, self.collected[other]))
                 return
         self.decided = True
-        proposals = self.review.open_store().collected(self.nodes[0])
-        if not proposals:
+        collected = self.review.open_store().collected(self.nodes[0])
+        if not collected.proposals:
             self.review.open_store().write_plan(Plan(()))
             return
-        self.session.start(proposals, workers=len(self.nodes))
+        self.session.deselected = collected.deselected
+        self.session.start(collected.proposals, workers=len(self.nodes))
         self._pump = threading.Thread(target=self._drain, name="prun_review-drain", daemon=True)
         self._pump.start()
 
@@ -132,11 +134,17 @@ class Worker:
         self.collector = collector
         self.run = RunView(Path(sent["run"]))
         self.units: dict[str, Unit] | None = None
+        self.deselected = 0
+
+    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
+        """Count what ``-k``, ``-m`` and the like took away; only workers see it."""
+        self.deselected += len(items)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Write what was collected, before xdist tells the controller that it is there."""
-        self.run.write_collected(self.id, self.collector.proposals(session.items))
+        proposals = tuple(self.collector.proposals(session.items))
+        self.run.write_collected(self.id, Collected(proposals, self.deselected))
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
@@ -144,7 +152,7 @@ class Worker:
         if is_probe(item) and RESULT not in item.stash:
             result = self._wait(item)
             if result is not None:
-                item.stash[RESULT] = result
+                give(item, result)
         return (yield)
 
     def _wait(self, item: pytest.Item) -> Result | None:

@@ -20,6 +20,12 @@ UNDISPATCHED = Result(
 )
 
 
+def give(item: pytest.Item, result: Result) -> None:
+    """Put the unit's result on its item."""
+    item.stash[RESULT] = result
+    item.user_properties += [("prun_executor", result.executor), ("prun_status", result.status)]
+
+
 class ItemHooks:
     """The contract is asserted around the probe, whether or not the probe asks for ``result``."""
 
@@ -45,17 +51,20 @@ class ItemHooks:
         """An xfail mark cannot hide a broken contract; the unit's time is the dispatch's."""
         report = yield
         result = item.stash.get(RESULT, None)
-        if result is None:
-            return report
-        if call.when == "call":
+        if result is not None and call.when == "call":
             report.duration = max(report.duration, result.seconds)
-            report.user_properties.append(("prun_executor", result.executor))
-            report.user_properties.append(("prun_status", result.status))
             if not result.ok and hasattr(report, "wasxfail"):
                 del report.wasxfail
                 report.outcome = "failed"
                 report.longrepr = broken_contract(result)
-        return report
+        return _inert(report, item.config) if is_probe(item) else report
+
+
+def _inert(report: pytest.TestReport, config: pytest.Config) -> pytest.TestReport:
+    """The report as it would come from a worker: cleaned, so that nothing foreign reaches the terminal."""
+    data = config.hook.pytest_report_to_serializable(config=config, report=report)
+    made: pytest.TestReport = config.hook.pytest_report_from_serializable(config=config, data=data)
+    return made
 
 
 def broken_contract(result: Result) -> str:

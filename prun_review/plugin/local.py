@@ -8,7 +8,7 @@ import pytest
 
 from prun_review.errors import InternalError
 from prun_review.plugin.collect import Collector, is_probe
-from prun_review.plugin.items import RESULT
+from prun_review.plugin.items import give
 from prun_review.plugin.session import ReviewSession
 
 
@@ -59,7 +59,7 @@ class LocalLoop:
                 self._wait()
                 continue
             item = waiting.pop(done)
-            item.stash[RESULT] = results[done]
+            give(item, results[done])
             _run_item(session, item, self._boundary(item, list(waiting.values())))
 
     def _wait(self) -> None:

@@ -63,12 +63,12 @@ class ReviewSession:
 
     def _partial(self) -> str:
         option = self.config.option
-        flags = [("-k", option.keyword), ("-m", option.markexpr), ("--deselect", option.deselect)]
-        flags += [("--lf", getattr(option, "lf", False)), ("--ff", False)]
-        used = [name for name, value in flags if value]
+        flags = {"-k": option.keyword, "-m": option.markexpr, "--deselect": option.deselect}
+        flags |= {"--lf": getattr(option, "lf", False), "node ids": any("::" in a for a in self.config.args)}
+        used = " ".join(name for name, value in flags.items() if value)
         if self.deselected:
-            return f"{self.deselected} items deselected" + (f", {' '.join(used)}" if used else "")
-        return ""
+            return f"{self.deselected} deselected, {used}".rstrip(", ")
+        return used if flags["node ids"] else ""
 
     # --- listening --------------------------------------------------------------------------
 

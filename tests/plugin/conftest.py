@@ -141,6 +141,8 @@ def probe_app(result):
 
 
 @pytest.fixture
-def project(pytester: pytest.Pytester) -> Project:
+def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Project:
     """A fresh project with one module, committed; no probes yet."""
+    # Without compiled files every process compiles the package again: 1.5 s each.
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
     return Project(pytester)
