@@ -143,10 +143,9 @@ class Claude:
                 )
             argv += ["--json-schema", schema]
         argv += FULL_TOOLS if request.unit.brief.access == "full" else READ_TOOLS
-        fixed = {**FIXED, "TMPDIR": environment.temporary(request.out)}
         return Command(
             argv=(*argv, *self.args),
-            env=environment.child_env(request.env, self.names, fixed, (request.tree,)),
+            env=environment.agents_env(request, self.names, FIXED),
             cwd=request.tree,
             stdin=request.prompt.encode("utf-8", "replace"),
         )

@@ -114,10 +114,9 @@ class Codex:
         argv += ["--output-schema", str(request.out / SCHEMA)] if request.schema is not None else []
         argv += ["-o", str(request.out / ANSWER), *self.args, "-"]
         files = {} if request.schema is None else {SCHEMA: environment.sent(request.schema).encode()}
-        fixed = {**_homes(request), "TMPDIR": environment.temporary(request.out)}
         return Command(
             argv=tuple(argv),
-            env=environment.child_env(request.env, self.names, fixed, (request.tree,)),
+            env=environment.agents_env(request, self.names, _homes(request)),
             cwd=request.tree,
             stdin=request.prompt.encode("utf-8", "replace"),
             files=files,

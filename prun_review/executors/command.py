@@ -114,10 +114,9 @@ class AnyCommand:
             "model": self.model,
         }
         words = [_NAMED.sub(lambda m: values[m[1]], word) for word in self.argv[1:]]
-        fixed = {"TMPDIR": environment.temporary(request.out)}
         return Command(
             argv=(*request.located.argv, *words),
-            env=environment.child_env(request.env, self.names, fixed, (request.tree,)),
+            env=environment.agents_env(request, self.names),
             cwd=request.tree,
             stdin=request.prompt.encode("utf-8", "replace"),
             files={SCHEMA: environment.sent(request.schema or {}).encode()} if wants_schema else {},

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from prun_review.errors import ConfigError, LaunchError
-from prun_review.ports import Located, Missing
+from prun_review.ports import Located, Missing, Request
 
 BASE_NAMES = ("HOME", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "TZ", "USER", "LOGNAME")
 """What every child gets, where it is set; PATH and TERM come on top."""
@@ -63,6 +63,18 @@ def child_env(
     child = {name: env[name] for name in (*BASE_NAMES, *names) if name in env}
     child["PATH"] = os.pathsep.join(path_entries(env.get("PATH", os.defpath), forbidden))
     return child | {"TERM": "dumb"} | dict(fixed or {})
+
+
+def agents_env(
+    request: Request, names: Iterable[str], fixed: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """The environment of an agent that works in the snapshot.
+
+    Its git looks for a repository no higher than the snapshot, which has none of its own: in one that
+    happens to lie around it an agent would read another project's history and configuration.
+    """
+    ours = {"TMPDIR": temporary(request.out), "GIT_CEILING_DIRECTORIES": str(request.tree.parent)}
+    return child_env(request.env, names, {**(fixed or {}), **ours}, (request.tree,))
 
 
 def vendor_names(vendor: str, further: Iterable[str], place: str) -> tuple[str, ...]:

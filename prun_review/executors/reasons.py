@@ -30,12 +30,15 @@ CODES = (
     "no-answer",
     "turn-limit",
     "bad-request",
+    "nothing-to-analyse",
+    "not-examined",
     "unknown",
 )
 """Every reason code of a :class:`~prun_review.model.Reading`.
 
 ``turn-limit``: a limit of the run itself was hit (turns, budget, output tokens).  ``lost``: the
-program's supervisor died.  ``killed``: a signal that we did not send.
+program's supervisor died.  ``killed``: a signal that we did not send.  ``nothing-to-analyse`` and
+``not-examined``: an analyser was given no file that it reads, or did not get through one.
 """
 
 _WORDS: tuple[tuple[str, str], ...] = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import sysconfig
@@ -17,6 +18,7 @@ from prun_review.executors.codex import Codex
 from prun_review.executors.command import AnyCommand
 from prun_review.model import Exit
 from prun_review.ports import Located, Missing
+from tests.executors.driving import FAKE, Bench
 
 
 def program(path: Path, mode: int = 0o755) -> Path:
@@ -120,6 +122,31 @@ def test_temporary_folder_is_private_and_below_the_attempt(tmp_path: Path) -> No
     folder = Path(environment.temporary(tmp_path / "1"))
     assert folder.parent == tmp_path / "1"
     assert folder.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("name", ["codex", "sonnet", "third"])
+def test_an_agents_git_finds_no_repository_around_the_snapshot(tmp_path: Path, name: str) -> None:
+    bench = Bench(tmp_path)
+    (bench.tree / "sub").mkdir()
+    table = {"type": "command", "argv": ["third"], "vendor": "acme", "lineage": "x"}
+    executor = built_in(load({"executor": {"third": table}}))[name]
+    env = dict(executor.command(bench.request(executor, located=FAKE)).env)
+
+    def toplevel() -> str:
+        argv = ["git", "rev-parse", "--show-toplevel"]
+        done = subprocess.run(argv, env=env, cwd=bench.tree / "sub", capture_output=True)
+        return done.stdout.decode().strip()
+
+    subprocess.run(["git", "init", "-q", str(tmp_path)], env=bench.env, check=True)
+    assert toplevel() == ""
+    del env["GIT_CEILING_DIRECTORIES"]
+    assert toplevel() == str(tmp_path)
+
+
+def test_every_reason_that_an_executor_gives_is_a_known_code() -> None:
+    sources = Path(reasons.__file__).parent.glob("*.py")
+    given = {code for path in sources for code in re.findall(r'failed\(\s*"([^"]+)"', path.read_text())}
+    assert {"no-answer", "nothing-to-analyse", "not-examined"} <= given <= set(reasons.CODES)
 
 
 def test_identity_shows_arguments_by_digest_only() -> None:
