@@ -57,7 +57,7 @@ def prun_contracts() -> Sequence[ContractKind]:
 
 @hookspec
 def prun_unit_finished(result: Result) -> None:
-    """Called in the controller, in its main thread, after a unit's result is on disk."""
+    """Called in the controller, one call at a time, after a unit's result is on disk."""
 
 
 @hookspec(firstresult=True)

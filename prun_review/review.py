@@ -229,8 +229,9 @@ class Review:
             if self.stopped or (self.started and len(self.results) == len(self.plan.units)):
                 return
             self.stopped = text
-        if not self.started:  # nothing is planned: an empty plan keeps workers from waiting
-            self.open_store().write_plan(Plan(()))
+        if not self.started:
+            if self.store is not None:  # an empty plan keeps workers from waiting
+                self.store.write_plan(Plan(()))
             return
         if self._pool:
             self._pool.stop(code, text)
@@ -274,6 +275,7 @@ class Review:
         """Remove the run directory of a session that planned nothing."""
         if self.store is not None and not self.started:
             self.store.discard()
+            self.store = None
         self.close()
 
     def close(self) -> None:

@@ -1,0 +1,84 @@
+"""``prun-review plan``: what would be asked of whom, with nothing started and nothing written."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.plugin.conftest import ONE, Project, payload, project
+
+__all__ = ["project"]
+
+
+def plan(project: Project, *args: str) -> subprocess.CompletedProcess[str]:
+    """The verb as a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "prun_review", "plan", *args], cwd=project.path, capture_output=True, text=True
+    )
+
+
+def test_units_files_and_receivers_without_a_dispatch(project: Project) -> None:
+    project.probe(ONE)
+    project.answers({"payload": payload()})
+    done = plan(project)
+    assert done.returncode == 0, done.stderr
+    assert "panels/probe_app.py::probe_app[left]" in done.stdout
+    assert "findings, access read, 1 files, at most 900 s" in done.stdout
+    assert "1 to left (vendor-left, paid); 1 to right (vendor-right, paid); about src/app.py" in done.stdout
+    assert "left: 1 units, at most 2 dispatches; cost not estimable" in done.stdout
+    assert project.calls() == []
+    assert not (project.path / ".prun").exists()
+    assert not (project.path / "reports").exists()
+
+
+def test_prompts_are_shown_in_full_when_asked_for(project: Project) -> None:
+    project.probe(ONE)
+    done = plan(project, "panels/probe_app.py", "--prompts", "--executors", "left")
+    assert done.returncode == 0, done.stderr
+    assert "    Audit the application." in done.stdout
+    assert "[right]" not in done.stdout
+
+
+def test_a_broken_brief_is_named_and_the_status_is_1(project: Project) -> None:
+    project.probe(ONE + "\n@brief(reads=['nowhere/*.py'])\ndef probe_bad():\n    '''x'''\n")
+    done = plan(project)
+    assert done.returncode == 1
+    assert "BROKEN: reads: 'nowhere/*.py' matches no file" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [("import nowhere_at_all\n", "nowhere_at_all"), ("def probe_x(:\n", "SyntaxError")],
+)
+def test_a_probe_file_that_does_not_import_is_an_error(project: Project, body: str, message: str) -> None:
+    project.probe(body)
+    done = plan(project)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stdout == ""
+
+
+def test_no_panels_folder_is_an_error_with_a_remedy(project: Project) -> None:
+    done = plan(project)
+    assert done.returncode == 2
+    assert "there is no panels folder" in done.stderr
+    assert "remedy" in done.stderr
+
+
+def test_a_question_that_an_executor_cannot_answer_is_listed(project: Project) -> None:
+    text = (project.path / "pyproject.toml").read_text()
+    project.write(
+        "pyproject.toml", text.replace('type = "command"', 'type = "command"\ncontracts = ["findings"]', 1)
+    )
+    project.probe(
+        "from prun_review import brief, choice\n\n"
+        "@brief(contract=choice('a', 'b', criteria=['cost']))\ndef probe_design():\n    '''Which?'''\n"
+    )
+    done = plan(project)
+    assert done.returncode == 0, done.stderr
+    assert (
+        "not asked  panels/probe_app.py::probe_design left: left cannot answer a choice question"
+        in done.stdout
+    )
