@@ -18,89 +18,28 @@ from prun_review.document import validate
 from prun_review.gate import WORTH
 from prun_review.ports import Located
 from tests.modelserver import Call, Reply, Rule
-from tests.real.shop import CANARY, KEYS, PLANTED, Run, Shop, answer, defect
+from tests.real.scripted import (
+    AGAIN,
+    APPROVED,
+    CASES,
+    COOKIE,
+    FIGURES,
+    INVOICES,
+    MIXED,
+    ORDERING,
+    PASSWORDS,
+    ROLES,
+    SEARCH,
+    STORAGE,
+    VISITORS,
+    of,
+)
+from tests.real.shop import CANARY, KEYS, PLANTED, Run, Shop, answer
 
 SECURITY, BEHAVIOUR = "panels/security", "panels/correctness"
-CASES = VISITORS, STORAGE, ORDERING, FIGURES = "visitors", "storage", "ordering", "figures"
 VENDOR = {"codex": "openai", "sonnet": "anthropic"}
-AGAIN = "An earlier answer to the question"
-"""Begins every re-ask."""
 FENCE = re.compile(r"\b[0-9a-f]{16}\b")
 """The random marker around names of the reviewed tree."""
-
-
-def of(case: str) -> str:
-    """Words that stand in the question of one case only."""
-    return f"deals with {case} for" if case in (VISITORS, STORAGE) else f"code for {case} does"
-
-
-COOKIE = (
-    defect(
-        "pickle-cookie",
-        "Session cookie is unpickled, so a visitor can run code",
-        "pickle.loads is called on what the cookie holds; a crafted cookie runs arbitrary code.",
-    ),
-    defect(
-        "pickle-cookie",
-        "pickle.loads on the visitor's cookie allows arbitrary code execution",
-        "A visitor controls the session cookie, and unpickling it runs code of his choice.",
-        line=22,
-        end_line=25,
-    ),
-)
-SEARCH = (
-    defect(
-        "sql-search",
-        "SQL injection in search: the term is put into the query text",
-        "search() builds its SQL with an f-string around the visitor's search term.",
-    ),
-    defect(
-        "sql-search",
-        "The visitor's term is interpolated into SQL by search()",
-        "An f-string puts the search term into the query text: SQL injection.",
-        severity="critical",
-    ),
-)
-PASSWORDS = (
-    defect(
-        "md5-password",
-        "Passwords are stored as MD5",
-        "MD5 of a password is cheap to guess.",
-        severity="critical",
-    ),
-    defect(
-        "md5-password",
-        "MD5 is used for stored passwords",
-        "A password hash should be slow, MD5 is not.",
-        severity="low",
-    ),
-)
-"""Told by codex and by claude, each in its own words."""
-
-INVOICES = defect(
-    "path-invoice", "Path traversal", "A name with dots leads open() to any file of the server."
-)
-ROLES = defect("role-or", "Nobody passes the staff check", "One of the two comparisons always holds.")
-LAST_DAY = defect(
-    "last-day", "Sales leave out the last day", "The end is compared with less than.", category="correctness"
-)
-DISCOUNT = defect(
-    "eval-discount", "Discount rules are evaluated as Python", "eval() runs what the table holds."
-)
-
-MALFORMED = answer(defect("eval-discount", "Rules", "Evaluated.", severity="awful"), verdict="maybe")
-del MALFORMED["examined"]
-
-MIXED = [
-    Rule(of(VISITORS), Reply(answer(COOKIE[0], PASSWORDS[0])), "openai"),
-    Rule(of(VISITORS), Reply(answer(COOKIE[1], PASSWORDS[1], ROLES)), "anthropic"),
-    Rule(of(STORAGE), Reply(answer(SEARCH[0], INVOICES)), "openai"),
-    Rule(of(STORAGE), Reply(answer(SEARCH[1])), "anthropic"),
-    Rule(of(ORDERING), Reply(MALFORMED), "openai"),
-    Rule(of(ORDERING), Reply(answer(DISCOUNT)), "anthropic"),
-    Rule(of(FIGURES), Reply(answer(LAST_DAY)), "openai"),
-    Rule(of(FIGURES), Reply(status=529, error="Overloaded", code="overloaded_error"), "anthropic"),
-]
 
 
 @pytest.fixture(scope="module", params=[("-n0",), ("-n", "4")], ids=["n0", "n4"])
@@ -256,7 +195,7 @@ def test_nothing_of_the_reviewed_tree_instructs_or_runs(mixed: tuple[Shop, Run])
 
 
 def test_a_vendors_key_is_not_given_to_the_other(mixed: tuple[Shop, Run]) -> None:
-    shop, run = mixed
+    _, run = mixed
     names = {"codex": {"MOCK_KEY", "OPENAI_API_KEY"}, "sonnet": {"ANTHROPIC_API_KEY"}}
     for executor, own in names.items():
         attempts = run.attempts(executor)
@@ -277,7 +216,6 @@ def test_a_vendors_key_is_not_given_to_the_other(mixed: tuple[Shop, Run]) -> Non
             data = path.read_bytes()
             assert not [value for value in values if value in data], f"{path} holds a key"
     assert not [value for value in KEYS.values() if value in run.output]
-    assert shop.env.items() >= KEYS.items()
 
 
 def test_report_files_and_what_it_cost(mixed: tuple[Shop, Run]) -> None:
@@ -336,16 +274,6 @@ def test_programs_are_found_in_the_packages_of_the_vendors_extra(mixed: tuple[Sh
         for attempt in run.attempts(executor):
             program = Path(json.loads((attempt / "argv.json").read_text())["argv"][0])
             assert executors[executor]["where"] in program.parts
-
-
-LOOK = {"cmd": "ls -A . shop; env; git rev-parse --git-dir || echo no repository"}
-APPROVED = [
-    Rule(AGAIN, Reply(answer()), "anthropic"),
-    Rule(of(STORAGE), Reply(answer(SEARCH[1], verdict="approve")), "anthropic"),
-    Rule(of(VISITORS), Reply(answer(), tools=(("exec_command", LOOK),)), "openai"),
-    Rule(of(VISITORS), Reply(answer(), tools=(("Glob", {"pattern": "**/*.md"}),)), "anthropic"),
-    Rule("", Reply(answer())),
-]
 
 
 def test_both_approve(tmp_path: Path, programs: dict[str, Located]) -> None:
