@@ -31,6 +31,7 @@ class ReviewSession:
         self.reported: set[str] = set()
         """Node ids with a terminal report."""
         self.failed: set[str] = set()
+        """Units whose answer keeps its contract while the probe's own assertions fail."""
         self.outcome: Outcome | None = None
         self.trouble = ""
         """Why there is no verdict although units were planned: our own failure."""
@@ -46,6 +47,7 @@ class ReviewSession:
 
     def start(self, proposals: Sequence[Proposal], workers: int = 0) -> None:
         """Plan and begin to dispatch; ``pytest.UsageError`` for what the user can mend."""
+        self.config.get_terminal_writer().flush()  # pytest's header stands above our first line
         try:
             self.review.start(proposals, workers=workers, partial=self._partial(), say=self.progress.line)
         except InternalError:
@@ -82,7 +84,9 @@ class ReviewSession:
             return
         if report.when in ("call", "???") or report.outcome != "passed":
             self.reported.add(report.nodeid)
-        if report.outcome == "failed":
+        result = self.review.results.get(report.nodeid)
+        # A broken contract fails its item too, and has its own reason; this counts own assertions.
+        if report.outcome == "failed" and result is not None and result.ok:
             self.failed.add(report.nodeid)
 
     def pytest_internalerror(self) -> None:

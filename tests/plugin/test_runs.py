@@ -89,6 +89,15 @@ def test_one_vendor_without_a_valid_answer_is_never_green(
     expected = 2 if status == "broken" else 1  # one re-ask for a broken contract
     assert project.calls().count("right") == expected
     assert unit["attempts"] == expected or status == "failed"
+    gate = subprocess.run(
+        [sys.executable, "-m", "prun_review", "gate", "--json"],
+        cwd=project.path,
+        capture_output=True,
+        text=True,
+    )
+    assert gate.returncode == 1
+    assert json.loads(gate.stdout)["outcome"] == "INCOMPLETE"
+    assert report["facts"]["items_failed"] == 0
 
 
 @WORKERS
