@@ -45,6 +45,14 @@ ACCIDENTS = {
         "import pytest\n\ndef pytest_collection_modifyitems(items):\n    for i in items:\n"
         "        if 'right' in i.nodeid:\n            i.add_marker(pytest.mark.skip('in CI'))\n",
     ),
+    "an exit status made 0": (
+        ONE,
+        HOOK.format(
+            "wrapper=True, tryfirst=True",
+            "pytest_sessionfinish(session)",
+            "yield; session.exitstatus = 0",
+        ),
+    ),
     "a parameter after ours": (
         ONE,
         HOOK.format(
@@ -52,10 +60,6 @@ ACCIDENTS = {
             "pytest_generate_tests(metafunc)",
             "metafunc.fixturenames.append('zz'); metafunc.parametrize('zz', [1, 2])",
         ),
-    ),
-    "one id for both": (
-        ONE,
-        "def pytest_itemcollected(item):\n    item._nodeid = item._nodeid.replace('right', 'left')\n",
     ),
 }
 
