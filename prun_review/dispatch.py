@@ -5,16 +5,17 @@ Called by the pool from many threads at once; everything it shares is read-only 
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from prun_review import judging, prompts
 from prun_review.errors import PrunError
 from prun_review.model import Exit, Result, Unit, Usage
 from prun_review.pool import Cancel
-from prun_review.ports import ContractKind, Executor, Launcher, Located, Reader, Request, Store
+from prun_review.ports import ContractKind, Executor, Launcher, Located, Output, Reader, Request, Store
 
 ATTEMPTS = 2
 """The first, and one re-ask of an answer that breaks its contract."""
@@ -39,6 +40,8 @@ class Dispatcher:
     """Executor name -> its state directory."""
     refused: Mapping[str, tuple[str, str]]
     """Unit id -> (reason code, text) of units that are not dispatched: ``brief``, ``stale``..."""
+    vouched: Mapping[tuple[str, int], str] = field(default_factory=dict)
+    """(slug, attempt) -> digest that a replayed output must have."""
 
     def run(self, unit: Unit, cancel: Cancel) -> Result:
         """The terminal result, already on disk.  Raises only for what is our bug."""
@@ -111,6 +114,10 @@ class Dispatcher:
         cancel.on_request(process.stop)
         exit = process.wait() or Exit(None, "lost", note="its end was never reported")
         output = self.store.collect(out, command, exit)
+        digest = digest_of(output)
+        told = self.vouched.get((unit.slug, number), digest)
+        if told != digest:
+            return unanswered(unit, "failed", "altered", "the stored output is not what the run had read")
         reading = executor.read(output, request)
         result = judging.judge(
             reading,
@@ -132,8 +139,17 @@ class Dispatcher:
             status=result.status,
             reason=result.reason,
             seconds=round(exit.seconds, 3),
+            digest=digest,
         )
         return result
+
+
+def digest_of(output: Output) -> str:
+    """sha256 over all that an executor reads of an attempt."""
+    whole = hashlib.sha256()
+    for name, data in (("", output.stdout), (" ", output.stderr), *sorted(output.files.items())):
+        whole.update(f"{name} {len(data)}\n".encode() + data)
+    return whole.hexdigest()
 
 
 def unanswered(unit: Unit, status: str, reason: str, message: str) -> Result:

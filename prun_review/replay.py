@@ -18,6 +18,7 @@ from prun_review.ledger import LedgerReader
 from prun_review.model import ExecutorInfo, Exit, Plan, Result, Unit
 from prun_review.ports import Launch, Located
 from prun_review.runview import LEDGER
+from prun_review.runwriter import STREAMS
 
 
 class Replay:
@@ -33,7 +34,11 @@ class Replay:
             raise RunDirError(f"its facts cannot be read: {error}", place=str(path)) from None
         self._infos = {info.name: info for info in facts.executors}
         self._results: Mapping[str, Result] = {result.unit: result for result in record.results}
-        self._exits: dict[tuple[str, int], Exit] = dict(_exits(LedgerReader(path / LEDGER).new()))
+        self._attempts: dict[tuple[str, int], tuple[Exit, str]] = dict(
+            _attempts(LedgerReader(path / LEDGER).new())
+        )
+        self.vouched = {key: digest for key, (_, digest) in self._attempts.items()}
+        """(slug, attempt) -> digest of the output that was read then."""
         self.located: dict[str, Located] = {}
 
     # --- as programs ------------------------------------------------------------------------
@@ -68,16 +73,15 @@ class Replay:
     def start(self, launch: Launch) -> Replayed:
         """Put what the stored attempt left where the new one would have written it."""
         _, slug, number = launch.tag.rsplit("/", 2)
-        exit = self._exits.get((slug, int(number)))
+        exit, _ = self._attempts.get((slug, int(number)), (None, ""))
         stored = self.path / "units" / slug / number
         if exit is None or not stored.is_dir():
             raise LaunchError(f"run {self.run_id} has no attempt {number} of {slug}")
         out = launch.stdout.parent
         for file in sorted(stored.iterdir()):
-            if file.is_file() and not file.is_symlink() and not (out / file.name).exists():
-                shutil.copyfile(file, out / file.name)
-        for stream in (launch.stdout, launch.stderr):
-            stream.touch()
+            target = out / file.name
+            if file.is_file() and not file.is_symlink() and (file.name in STREAMS or not target.exists()):
+                shutil.copyfile(file, target)
         return Replayed(exit)
 
     def close(self) -> None:
@@ -100,11 +104,11 @@ class Replayed:
         """There is nothing to end."""
 
 
-def _exits(events: Iterable[Mapping[str, Any]]) -> Iterator[tuple[tuple[str, int], Exit]]:
+def _attempts(events: Iterable[Mapping[str, Any]]) -> Iterator[tuple[tuple[str, int], tuple[Exit, str]]]:
     for event in events:
         if event.get("event") != "attempt-finished":
             continue
         with suppress(KeyError, TypeError, ValueError):
             code = event["code"]
             exit = Exit(None if code is None else int(code), str(event["ended_by"]), float(event["seconds"]))
-            yield (str(event["slug"]), int(event["attempt"])), exit
+            yield (str(event["slug"]), int(event["attempt"])), (exit, str(event["digest"]))

@@ -76,13 +76,23 @@ class Review:
         return self.store.path if self.store else None
 
     def check_names(self) -> None:
-        """``ConfigError`` for an executor or a report format that nobody knows."""
+        """``ConfigError`` for an executor, report format or folder that does not exist."""
         chosen = self.config.offline_executors if self.config.offline else self.config.executors
         for name in (*chosen, *self.config.executor_tables):
             if name not in self.executors:
                 known = ", ".join(sorted(self.executors))
                 raise ConfigError(f"unknown executor {name!r}", remedy=f"known executors: {known}")
         extensions.check_reports(self.extensions, self.config.report)
+        for folder in self.config.folders:
+            below = any(
+                folder == p or folder.startswith(f"{p}/") for p in (n.strip("/") for n in self.config.panels)
+            )
+            if not below or not (self.root / folder).is_dir():
+                raise ConfigError(
+                    f"folders names {folder!r}, which is no panels folder",
+                    place="[tool.prun_review.folders]",
+                    remedy='its path from the project, as in [tool.prun_review.folders."panels/design"]',
+                )
 
     def open_store(self) -> rundir.RunDir:
         """The run directory, made on the first call."""
@@ -138,6 +148,8 @@ class Review:
             self.stop("dispatch-off", "nothing was dispatched: dispatch is off")
             return
         snapshot = self._stack.enter_context(tree.materialise())
+        noted = replace(self._facts.revision, notes=(*self._facts.revision.notes, *snapshot.notes))
+        self._facts = replace(self._facts, revision=noted)
         self._integrity = lambda: (*tree.changed(snapshot), *tree.repository_changed())
         if self.plan.units and not replay:
             say(announcement(self.plan, self.executors, len(tree.names)))
@@ -153,6 +165,7 @@ class Review:
             env=self.env,
             state=store.state,
             refused=refused,
+            vouched=replay.vouched if replay else {},
         )
         self._pool = self._make_pool(dispatcher, workers)
         self._pool.start(self.plan.units)
@@ -271,8 +284,20 @@ class Review:
         self.close()
         return Outcome(document.verdict_of(built), built, text)
 
+    def abort(self, why: str) -> None:
+        """Record a session that ended before anything was planned.
+
+        Without this ``prun-review gate`` would answer for it with the verdict of an older run.
+        """
+        if not self.started:
+            store = self.open_store()
+            self._facts = RunFacts(store.path.name, time.time(), time.time(), __version__, stopped=why)
+            store.write_plan(self.plan)
+            store.write_document(document.build(self._facts, self.plan, []))
+            self.close()
+
     def discard(self) -> None:
-        """Remove the run directory of a session that planned nothing."""
+        """Remove the run directory of a session that only looked."""
         if self.store is not None and not self.started:
             self.store.discard()
             self.store = None

@@ -25,6 +25,10 @@ STREAM_CAP = 32 << 20
 """Bytes kept of a stream or output file, from its end: event streams put the answer last."""
 
 
+STREAMS = ("tail", "stderr")
+"""Standard output and standard error of an attempt."""
+
+
 class RunDir(RunView):
     """The writer of one run; implements :class:`~prun_review.ports.Store`.  Safe in threads."""
 
@@ -35,6 +39,7 @@ class RunDir(RunView):
         self._log = Ledger(path / LEDGER)
         self._guard = threading.Lock()
         self._attempts: dict[Path, Unit] = {}
+        self._streams: dict[Path, dict[str, tuple[int, int]]] = {}
         self._finished: set[str] = set()
         self._secrets: frozenset[str] = frozenset()
 
@@ -158,6 +163,7 @@ class RunDir(RunView):
                 for parent in reversed(target.relative_to(out).parents[:-1]):
                     _ensure(out / parent)
                 files.create(target, data)
+            self._streams[out] = {name: _made(out / name) for name in STREAMS}
         return Launch(
             argv=command.argv,
             env=command.env,
@@ -179,7 +185,11 @@ class RunDir(RunView):
         notes: list[str] = []
         found: dict[str, bytes] = {}
         values = [s.encode(errors="surrogateescape") for s in masking.longest_first(self._secrets)]
-        for name in dict.fromkeys(("tail", "stderr", *command.outputs)):
+        made = self._streams.pop(out, {})
+        for name in dict.fromkeys((*STREAMS, *command.outputs)):
+            if name in made and _identity(out / name) != made[name]:
+                notes.append(f"{name} was replaced while the attempt ran; it is not read")
+                continue
             files.blot(out, name, values)
             taken = files.take_regular(out, name, STREAM_CAP)
             if not taken.refused:
@@ -189,6 +199,20 @@ class RunDir(RunView):
         stdout, stderr = found.get("tail", b""), found.get("stderr", b"")
         outputs = {name: data for name, data in found.items() if name in command.outputs}
         return Output(exit, stdout, stderr, outputs, "; ".join(cut), tuple(notes))
+
+
+def _made(path: Path) -> tuple[int, int]:
+    """Make a stream's file before its process starts, so that another one in its place is noticed."""
+    files.create(path, b"")
+    return _identity(path)
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    try:
+        info = path.lstat()
+    except OSError:
+        return (0, 0)
+    return (info.st_dev, info.st_ino)
 
 
 def _ensure(path: Path) -> Path:

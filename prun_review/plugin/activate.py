@@ -20,7 +20,7 @@ def activate(config: pytest.Config, where: Scope) -> None:
     from prun_review.review import Review
     from prun_review.settings import read_settings
 
-    if getattr(config.option, "stepwise", False):
+    if any(getattr(config.option, name, False) for name in ("stepwise", "stepwise_skip", "stepwise_reset")):
         raise pytest.UsageError(
             "prun_review: --sw would take units for passed that never ran\n  remedy: use --lf, or -x"
         )
@@ -52,7 +52,7 @@ def _register_controller(
     from prun_review.plugin.session import ReviewSession
 
     progress = Progress(settings.heartbeat, config.option.verbose < 0)
-    session = ReviewSession(config, review, progress)
+    session = ReviewSession(config, review, progress, where.panels)
     config.pluginmanager.register(session, "prun_review-session")
     distributed = config.getoption("dist", "no") != "no" and not config.option.collectonly
     loop = Controller(session, where) if distributed else LocalLoop(session, collector)

@@ -152,7 +152,7 @@ class Collector:
     def _proposal(self, item: pytest.Item) -> Proposal:
         params = dict(item.callspec.params)  # type: ignore[attr-defined]
         executor, repeat = params.pop(PARAM)
-        folder = os.path.relpath(os.path.realpath(item.path.parent), self.where.root).replace(os.sep, "/")
+        folder = os.path.relpath(item.path.parent, self.where.root).replace(os.sep, "/")
         line = item.location[1]
         where = f"{item.location[0]}:{line + 1}" if line is not None else item.location[0]
         not_asked, text = _not_asked(item, executor)
@@ -190,7 +190,7 @@ def case_of(item: pytest.Item) -> str:
     own = item.callspec.params[PARAM]  # type: ignore[attr-defined]
     last = own[0] if name.rpartition("~")[2] != str(own[1]) else f"{own[0]}~{own[1]}"
     last = last or NOT_ASKED_ID
-    rest = name[: -len(last)].rstrip("-") if name.endswith(last) else name
+    rest = name[: -len(last)].removesuffix("-") if name.endswith(last) else name
     base = item.nodeid[: -len(f"[{name}]")]
     return f"{base}[{rest}]" if rest else base
 
@@ -243,7 +243,9 @@ def _not_asked(item: pytest.Item, executor: str) -> tuple[str, str]:
     except Exception:  # a broken condition fails the item itself, in pytest's own words
         return "", ""
     if skipped:
-        return "skipped", skipped.reason
+        # pytest skips what has no parameters; nobody decided that, so it is no decision to skip.
+        empty = skipped.reason.startswith("got empty parameter set")
+        return ("no-parameters" if empty else "skipped"), skipped.reason
     if xfailed and not xfailed.run:
         return "skipped", f"xfail(run=False) {xfailed.reason}".strip()
     return "", ""

@@ -39,15 +39,12 @@ def of(config: pytest.Config) -> Scope:
     here = config.invocation_params.dir
     if hasattr(config, "workerinput"):
         return Scope(False, here, ())
-    named = [_resolve(here, a) for a in typed_paths(config)]
-    roots = {r for r in map(find_root, named or [here]) if r}
+    named = [_absolute(here, a) for a in typed_paths(config)]
     inside: set[tuple[Path, tuple[Path, ...]]] = set()
     for path in named:
-        root = find_root(path)
-        panels = panels_of(root) if root else ()
-        if any(path.is_relative_to(p) for p in panels):
-            assert root is not None
-            inside.add((root, panels))
+        found = _home(path)
+        if found:
+            inside.add(found)
         elif path.match(PATTERN) and path.is_file():
             raise pytest.UsageError(
                 f"{path} is a probe file outside every panels folder\n"
@@ -60,7 +57,23 @@ def of(config: pytest.Config) -> Scope:
     if inside:
         root, panels = inside.pop()
         return Scope(True, root, panels)
+    roots = {r for r in map(find_root, named or [here]) if r}
     return Scope(False, here, (), hint=_hint(config, here, roots))
+
+
+def _home(path: Path) -> tuple[Path, tuple[Path, ...]] | None:
+    """Root and panels of the project that ``path`` lies in the panels of.
+
+    The project is looked for above the path as it was typed first: a panels folder that is a link
+    into another project belongs to the one whose name was typed.
+    """
+    real = Path(os.path.realpath(path))
+    for start in (path, real):
+        root = find_root(start)
+        panels = panels_of(root) if root else ()
+        if root and any(real.is_relative_to(p) for p in panels):
+            return root, panels
+    return None
 
 
 def typed_paths(config: pytest.Config) -> list[str]:
@@ -101,12 +114,12 @@ def _has_table(folder: Path) -> bool:
         return False
 
 
-def _resolve(here: Path, argument: str) -> Path:
-    return Path(os.path.realpath(here / argument.split("::", 1)[0]))
+def _absolute(here: Path, argument: str) -> Path:
+    return Path(os.path.abspath(here / argument.split("::", 1)[0]))
 
 
 def _hint(config: pytest.Config, here: Path, roots: set[Path]) -> str:
-    covered = [_resolve(here, a) for a in config.args]
+    covered = [_absolute(here, a).resolve() for a in config.args]
     for root in roots:
         for panels in panels_of(root):
             if any(panels.is_relative_to(path) for path in covered) or not typed_paths(config):

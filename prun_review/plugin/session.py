@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +13,7 @@ import pytest
 from prun_review.errors import InternalError, PrunError
 from prun_review.model import Result
 from prun_review.planning import Proposal
+from prun_review.plugin.scope import PATTERN
 
 if TYPE_CHECKING:
     from prun_review.plugin.progress import Progress
@@ -24,8 +27,11 @@ EXTENDED_INCOMPLETE = 10
 class ReviewSession:
     """Hooks and state of an active session, with or without ``-n``."""
 
-    def __init__(self, config: pytest.Config, review: Review, progress: Progress) -> None:
+    def __init__(
+        self, config: pytest.Config, review: Review, progress: Progress, panels: Sequence[Path]
+    ) -> None:
         self.config = config
+        self.panels = panels
         self.review = review
         self.progress = progress
         self.reported: set[str] = set()
@@ -49,7 +55,9 @@ class ReviewSession:
         """Plan and begin to dispatch; ``pytest.UsageError`` for what the user can mend."""
         self.config.get_terminal_writer().flush()  # pytest's header stands above our first line
         try:
-            self.review.start(proposals, workers=workers, partial=self._partial(), say=self.progress.line)
+            self.review.start(
+                proposals, workers=workers, partial=self._partial(proposals), say=self.progress.line
+            )
         except InternalError:
             raise
         except PrunError as error:
@@ -63,14 +71,23 @@ class ReviewSession:
             self.progress.finished(result)
         return result
 
-    def _partial(self) -> str:
+    def _partial(self, proposals: Sequence[Proposal]) -> str:
         option = self.config.option
+        silent = self._silent_files(proposals)
+        files = f"{len(silent)} probe files gave nothing to ask, {silent[0]}" if silent else ""
         flags = {"-k": option.keyword, "-m": option.markexpr, "--deselect": option.deselect}
         flags |= {"--lf": getattr(option, "lf", False), "node ids": any("::" in a for a in self.config.args)}
         used = " ".join(name for name, value in flags.items() if value)
-        if self.deselected:
-            return f"{self.deselected} deselected, {used}".rstrip(", ")
-        return used if flags["node ids"] else ""
+        if self.deselected or flags["node ids"]:
+            return ", ".join(filter(None, (f"{self.deselected} deselected", used, files)))
+        return files
+
+    def _silent_files(self, proposals: Sequence[Proposal]) -> list[str]:
+        """Probe files of the project that no item comes from, whatever kept them away."""
+        root = self.config.rootpath
+        heard = {os.path.realpath(root / p.id.split("::", 1)[0]) for p in proposals}
+        found = {os.path.realpath(f) for panels in self.panels for f in panels.rglob(PATTERN)}
+        return sorted(os.path.relpath(f, root) for f in found - heard)
 
     # --- listening --------------------------------------------------------------------------
 
@@ -117,7 +134,7 @@ class ReviewSession:
 
     def _conclude(self, session: pytest.Session, exitstatus: int) -> None:
         if not self.review.started:
-            self.review.discard()
+            self._nothing_planned(exitstatus)
             return
         stopped = self._stopped(session, exitstatus)
         self.outcome = self.review.finish(
@@ -129,6 +146,17 @@ class ReviewSession:
         if verdict.outcome != "PASS":
             lines = [verdict.line, *(f"[{r.code}] {r.text}" for r in verdict.reasons if r.outcome != "PASS")]
             self._report_gate("\n".join(lines))
+
+    def _nothing_planned(self, exitstatus: int) -> None:
+        """Panels were named and no probe was asked: only commands that just look may be green."""
+        option = self.config.option
+        if option.collectonly or option.setuponly or option.setupplan:
+            self.review.discard()
+            return
+        self.trouble = self.review.stopped or "no probe was asked"
+        if exitstatus == pytest.ExitCode.OK:
+            self._report_gate("INCOMPLETE: " + self.trouble)
+        self.review.abort(self.trouble)
 
     def _stopped(self, session: pytest.Session, exitstatus: int) -> str:
         if self.review.stopped:
@@ -168,7 +196,7 @@ class ReviewSession:
         if self.internal_error and session.exitstatus in (0, 1):
             session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
         verdict = "" if self.outcome is None else self.outcome.verdict.outcome
-        if (verdict == "PASS" or not self.review.started) and not self.trouble:
+        if not self.trouble and (verdict == "PASS" or not self.review.started):
             return
         if session.exitstatus in (0, 1):
             extended = self.review.config.exit_codes == "extended" and verdict == "INCOMPLETE"
