@@ -1,0 +1,130 @@
+"""The README is true: its commands run, its example works, its tables are complete."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from prun_review.config import Config, ExecutorConfig
+from prun_review.model import Policy
+from tests.plugin.conftest import Project, payload, project
+
+__all__ = ["project"]
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+SCRIPTS = Path(sys.executable).parent
+
+
+def blocks(language: str) -> list[str]:
+    """The fenced blocks of a language, in order."""
+    return re.findall(rf"^```{language}\n(.*?)^```", README, re.M | re.S)
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """This project as a new user has it: the tracked files in a repository of their own."""
+    place = tmp_path_factory.mktemp("clone") / "prun_review"
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True, text=True
+    ).stdout.split("\0")
+    for name in filter(None, listed):
+        if (ROOT / name).is_file():
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, place / name)
+    identity = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
+    for command in (["init", "-q"], ["add", "-A"], [*identity, "commit", "-q", "-m", "all"]):
+        subprocess.run(["git", *command], cwd=place, check=True)
+    return place
+
+
+def run(command: list[str], cwd: Path) -> subprocess.CompletedProcess[str]:
+    """A command of the README with this environment's programs on PATH."""
+    env = {k: v for k, v in os.environ.items() if k not in ("PYTEST_ADDOPTS", "PYTHONDONTWRITEBYTECODE")}
+    env["PATH"] = f"{SCRIPTS}{os.pathsep}{env['PATH']}"
+    env["PYTHONPATH"] = str(ROOT)
+    return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True)
+
+
+def test_the_first_command_passes_and_its_output_is_the_one_shown(copy: Path) -> None:
+    setup = "python3 -m venv .venv && .venv/bin/pip install -e '.[offline]'"
+    assert f"{setup} && .venv/bin/pytest panels/ --prun-offline" in blocks("console")[0]
+    done = run(["pytest", "panels/", "--prun-offline"], copy)
+    assert done.returncode == 0, done.stdout + done.stderr
+    [shown] = blocks("text")[:1]
+
+    def skeleton(text: str) -> list[str]:
+        words = (
+            "PANELS",
+            "QUESTIONS",
+            "PAIRS",
+            "AGREEMENT",
+            "USAGE",
+            "VERDICT: ",
+            "  bandit  ",
+            "  pylint  ",
+            "  ruff  ",
+        )
+        found = [w for line in text.splitlines() for w in words if line.startswith(w)]
+        return sorted(set(found))
+
+    assert skeleton(shown) == skeleton(done.stdout)
+    assert "VERDICT: PASS" in shown
+    assert "VERDICT: PASS" in done.stdout
+    latest = copy / "reports/latest"
+    assert (latest / "report.md").is_file()
+    assert (latest / "report.json").is_file()
+    assert run(["prun-review", "gate"], copy).returncode == 0
+    assert run(["prun-review", "report"], copy).returncode == 0
+    assert run(["prun-review", "plan"], copy).returncode == 0
+
+
+def test_the_shop_fails_and_names_the_consensus(copy: Path) -> None:
+    done = run(["pytest", "panels/", "--prun-offline"], copy / "examples/shop")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert re.search(r"^VERDICT: FAIL", done.stdout, re.M)
+    assert re.search(r"^  FAIL \[consensus\] high: .*\(shop/", done.stdout.replace("\n    ", " "), re.M)
+
+
+def test_the_probe_examples_are_collected_as_described_and_run(project: Project) -> None:
+    examples = blocks("python")
+    for text in examples:
+        named = re.match(r"# (\S+)\n", text)
+        assert named is not None
+        project.probe(text, named[1])
+    for module in ("auth", "billing"):
+        project.write(f"src/{module}/core.py", "x = 1\n")
+    project.commit()
+    listed = project.run("panels/", "--collect-only", "-q").outlines
+    assert any(line.endswith("probe_injection[auth-left]") for line in listed)
+    assert any(line.endswith("probe_ledger_format[right]") for line in listed)
+    project.answers({"payload": payload(examined=["src/auth/core.py"])})
+    result = project.run("panels/security")
+    assert result.ret == 0, result.stdout.str()
+
+
+def test_every_option_and_every_key_is_in_the_tables() -> None:
+    plugin = (ROOT / "prun_review/plugin/__init__.py").read_text(encoding="utf-8")
+    options = set(re.findall(r'"(--prun-[a-z]+)"', plugin))
+    assert options == set(re.findall(r"--prun-[a-z]+", README)) - {"--prun-base"}
+    keys = {f.name for f in fields(Config)} - {"sources", "executor_tables", "gate", "folders"}
+    keys |= {f"gate.{f.name}" for f in fields(Policy)}
+    shown = set(re.findall(r"^\| `([a-z_.]+)`", README.split("## Configuration")[1].split("##")[0], re.M))
+    assert shown == keys
+    [row] = [line for line in README.splitlines() if line.startswith("| `executor.NAME`")]
+    assert set(re.findall(r"`(\w+)`", row)) == {f.name for f in fields(ExecutorConfig)} - {"name"}
+
+
+def test_the_test_command_is_the_one_that_ci_runs() -> None:
+    command = "python3 -m venv .venv && .venv/bin/pip install -e '.[test]' && .venv/bin/pytest"
+    assert command in README
+    script = (ROOT / ".ci/run").read_text(encoding="utf-8").replace("install -q -e", "install -e")
+    assert command in script
+    assert "|| true" not in script
