@@ -68,8 +68,8 @@ class Entry:
     size: int | None = None
     """Bytes; None where unknown (submodules, objects that are not here)."""
     unmerged: bool = False
-    assumed: bool = False
-    """Marked ``assume-unchanged``: git would not look at the file."""
+    sparse: bool = False
+    """Marked ``skip-worktree``: git would not look at the file, which need not be on disk."""
 
 
 def find(folder: Path) -> Repository:

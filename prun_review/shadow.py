@@ -13,6 +13,9 @@ from prun_review.git import Entry, Repository
 _HONOURED = {"true", "false", "input", "lf", "crlf"}
 """Values of their ``core.filemode``, ``symlinks``, ``autocrlf`` and ``eol`` that we take over."""
 
+_AS_ON_DISK = b"\n* !working-tree-encoding !ident\n"
+"""Attributes under which git would store something else than what lies on disk, line ends aside."""
+
 
 class Shadow:
     """A bare git directory of ours over their work tree and their objects.
@@ -31,9 +34,11 @@ class Shadow:
             files.create(path / "HEAD", b"ref: refs/heads/none\n")
             files.create(path / "config", self._config(object_format))
             files.create(path / "objects/info/alternates", _quoted(repository.common / "objects"))
-            for name in ("attributes", "exclude"):
-                if (repository.common / "info" / name).is_file():
-                    _copy(repository.common / "info" / name, path / "info" / name)
+            info = repository.common / "info"
+            theirs = _read(info / "attributes")[0] if (info / "attributes").is_file() else b""
+            files.create(path / "info/attributes", theirs + _AS_ON_DISK)
+            if (info / "exclude").is_file():
+                _copy(info / "exclude", path / "info/exclude")
             if (repository.git_dir / "index").exists():
                 _copy(repository.git_dir / "index", path / "index")
             for shared in repository.git_dir.glob("sharedindex.*"):
@@ -54,7 +59,9 @@ class Shadow:
             lines += ["[extensions]", f"objectFormat = {form}"]
         return "\n".join([*lines, ""]).encode()
 
-    def _git(self, *args: str, stdin: bytes = b"", cap: int = git.LISTING_CAP) -> bytes:
+    def _git(
+        self, *args: str, stdin: bytes = b"", cap: int = git.LISTING_CAP, fine: Sequence[int] = (0,)
+    ) -> bytes:
         top = self.repository.top
         env = {
             "GIT_DIR": str(self.path),
@@ -62,7 +69,7 @@ class Shadow:
             "GIT_INDEX_FILE": str(self.path / "index"),
             "GIT_LITERAL_PATHSPECS": "1",
         }
-        return git.call(self._program, args, env, top, stdin, cap)
+        return git.call(self._program, args, env, top, stdin, cap, fine)
 
     def index(self) -> list[Entry]:
         """The entries of our index, sorted by name; one per name."""
@@ -70,19 +77,15 @@ class Shadow:
         for item in _items(self._git("ls-files", "-z", "-v", "--stage")):
             meta, _, name = item.partition(b"\t")
             tag, mode, sha, stage = meta.decode().split(" ")
-            found[name] = Entry(name, mode, sha, None, stage != "0", tag.islower())
+            found[name] = Entry(name, mode, sha, None, stage != "0", tag in "Ss")
         return list(found.values())
 
     def forget(self, names: Iterable[bytes]) -> None:
         """Drop entries from our index."""
         self._update("--force-remove", "--stdin", lines=names)
 
-    def distrust(self, names: Iterable[bytes]) -> None:
-        """Take the mark ``assume-unchanged`` off entries."""
-        self._update("--no-assume-unchanged", "--stdin", lines=names)
-
     def put(self, entries: Iterable[Entry]) -> None:
-        """Set entries of our index to objects that exist."""
+        """Set entries of our index to objects that exist; every mark and time of theirs is gone then."""
         self._update("--index-info", lines=(f"{e.mode} {e.sha} 0\t".encode() + e.name for e in entries))
 
     def _update(self, *args: str, lines: Iterable[bytes]) -> None:
@@ -92,6 +95,7 @@ class Shadow:
 
     def add_edits(self) -> None:
         """Take edits and deletions of all entries from the work tree; no filter runs."""
+        self._git("update-index", "-q", "--refresh", fine=(0, 1))  # `add` would touch every object
         self._git("add", "--update")
 
     def add(self, names: Iterable[bytes]) -> None:
@@ -169,8 +173,12 @@ def _copy(source: Path, target: Path) -> None:
     Git takes an entry as possibly edited when it is not older than the index file; a copy with a
     later time would hide an edit of equal size in the same clock tick.
     """
+    content, info = _read(source)
+    files.create(target, content)
+    os.utime(target, ns=(info.st_atime_ns, info.st_mtime_ns))
+
+
+def _read(source: Path) -> tuple[bytes, os.stat_result]:
     fd = os.open(source, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a FIFO would wait for ever
     with os.fdopen(fd, "rb") as stream:
-        info = os.fstat(fd)
-        files.create(target, stream.read())
-    os.utime(target, ns=(info.st_atime_ns, info.st_mtime_ns))
+        return stream.read(), os.fstat(fd)

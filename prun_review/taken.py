@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +17,8 @@ from prun_review.shadow import Shadow
 
 NAME_MAX, PATH_MAX = 255, 3500
 """Bytes of a part and of a whole path that can be written below any directory of ours."""
+CUT, SUFFIX_MAX = 120, 20
+"""Bytes of a shortened name, and of a suffix that it keeps."""
 NAMED = 5
 """Paths named in one note; the rest is counted."""
 
@@ -61,6 +64,8 @@ class _Notes:
     left_out: dict[str, str] = field(default_factory=dict)
     kept: list[str] = field(default_factory=list)
     """Files with a filter, taken as committed."""
+    absent: list[str] = field(default_factory=list)
+    """Files that a sparse checkout does not have on disk, taken as committed."""
     renamed: list[str] = field(default_factory=list)
 
     def out(self, name: bytes, why: str) -> None:
@@ -73,9 +78,14 @@ class _Notes:
         for why, names in sorted(kinds.items()):
             yield f"{len(names)} left out ({why}): {few(names)}"
         if self.kept:
-            yield f"{len(self.kept)} edited but taken as git has them (filters are not run): {few(self.kept)}"
+            text = "taken as git has them, which is not as on disk (filters are not run)"
+            yield f"{len(self.kept)} {text}: {few(self.kept)}"
+        absent = [name for name in self.absent if name not in self.left_out]
+        if absent:
+            yield f"{len(absent)} not on disk (sparse checkout), taken as git has them: {few(absent)}"
         if self.renamed:
-            yield f"{len(self.renamed)} with names that cannot be printed, here as: {few(self.renamed)}"
+            text = "with names that cannot be printed or are too long, here as"
+            yield f"{len(self.renamed)} {text}: {few(self.renamed)}"
 
 
 def select(
@@ -129,7 +139,11 @@ def _add_tracked(shadow: Shadow, selection: Selection, notes: _Notes) -> list[En
             unwanted.add(name)
             notes.out(name, "a submodule")
     shadow.forget(unwanted)
-    shadow.distrust([e.name for e in before.values() if e.assumed and e.name not in unwanted])
+    wanted = [e for e in before.values() if e.name not in unwanted and not e.unmerged]
+    absent = {e.name for e in wanted if e.sparse and not _on_disk(shadow.repository, e.name)}
+    notes.absent += [public_name(name[notes.cut :]) for name in sorted(absent)]
+    # Put anew, entries have no mark that hides an edit and no time that a file was seen: git reads all.
+    shadow.put(e for e in wanted if e.name not in absent)
     shadow.add_edits()
     # The filter of a file is not run, so what lies on disk is the other form: gigabytes instead of
     # an LFS pointer, or in plain text what git-crypt keeps encrypted.
@@ -144,6 +158,10 @@ def _add_tracked(shadow: Shadow, selection: Selection, notes: _Notes) -> list[En
         else:
             notes.kept.append(public_name(entry.name[notes.cut :]))
     return shadow.index() if filtered else held
+
+
+def _on_disk(repository: Repository, name: bytes) -> bool:
+    return os.path.lexists(os.path.join(os.fsencode(repository.top), name))
 
 
 def _check_path(name: bytes, repository: Repository) -> None:
@@ -184,19 +202,35 @@ def _named(listing: Iterable[Entry], notes: _Notes) -> dict[str, Entry]:
     """Entries by public name, without those that cannot be files."""
     entries: dict[str, Entry] = {}
     for entry in listing:
-        name = public_name(entry.name)
+        name = _fitting(public_name(entry.name))
         while name in entries:  # an escaped name that another file really has
-            name += "~"
-        parts = name.split("/")
-        if max(len(p.encode()) for p in parts) > NAME_MAX or len(name.encode()) > PATH_MAX:
-            notes.left_out[name] = "its name is too long"
-        elif entry.size is None:
+            name = _fitting(f"{name}~")
+        if entry.size is None:
             notes.left_out[name] = "its content is not here (partial clone)"
         else:
             entries[name] = entry
             if os.fsencode(name) != entry.name:
                 notes.renamed.append(name)
     return entries
+
+
+def _fitting(name: str) -> str:
+    """``name`` such that it can be written: what is too long ends in a hash of the whole of it.
+
+    Escaping makes names longer, and a file must not get out of a review by what it is called.
+    """
+    parts = [_cut(part) if len(part.encode()) > NAME_MAX else part for part in name.split("/")]
+    if len("/".join(parts).encode()) > PATH_MAX:
+        parts = [_cut("/".join(parts[:-1])).replace("/", "~"), parts[-1]]
+    return "/".join(parts)
+
+
+def _cut(text: str) -> str:
+    """The start and the suffix of a long text, and a hash of all of it, in at most 120 bytes."""
+    suffix = os.path.splitext(text)[1].encode()
+    tail = f"~{hashlib.sha256(text.encode()).hexdigest()[:16]}".encode()
+    tail += suffix if len(suffix) <= SUFFIX_MAX else b""
+    return (text.encode()[: CUT - len(tail)] + tail).decode(errors="ignore")
 
 
 def public_name(raw: bytes) -> str:

@@ -139,13 +139,6 @@ class TestWhatIsTaken:
         shadow = Shadow(tmp_path / "shadow", find(repo), "sha1")
         assert (shadow.path / "index").stat().st_mtime_ns == 1_600_000_000_000_000_007
 
-    def test_assume_unchanged_hides_no_edit(self, tmp_path: Path) -> None:
-        repo = repository(tmp_path, {"a": "old\n"})
-        git(repo, "update-index", "--assume-unchanged", "a")
-        write(repo, {"a": "edited\n"})
-        with take(repo) as tree:
-            assert tree.read("a") == ("edited",)
-
     def test_a_sparse_checkout_keeps_what_is_not_on_disk(self, tmp_path: Path) -> None:
         repo = repository(tmp_path, {"in/a": "1\n", "out/b": "2\n"})
         git(repo, "sparse-checkout", "set", "in")
@@ -153,6 +146,38 @@ class TestWhatIsTaken:
         with take(repo) as tree:
             assert tree.read("out/b") == ("2",)
             assert not tree.revision.dirty
+            assert tree.revision.notes == ("1 not on disk (sparse checkout), taken as git has them: out/b",)
+
+    @pytest.mark.parametrize("mark", ["--assume-unchanged", "--skip-worktree"])
+    def test_no_mark_of_the_index_hides_an_edit(self, tmp_path: Path, mark: str) -> None:
+        repo = repository(tmp_path, {"a": "old\n", "gone": "x\n"})
+        git(repo, "update-index", mark, "a")
+        write(repo, {"a": "edited\n"})
+        (repo / "gone").unlink()
+        with take(repo) as tree:
+            assert tree.read("a") == ("edited",)
+            assert tree.names == ("a",)
+            assert tree.revision.dirty
+
+    @pytest.mark.parametrize(
+        ("attribute", "text"),
+        [("working-tree-encoding=UTF-16LE", "evil()\n\n"), ("ident", "$Id: evil() $\n")],
+    )
+    @pytest.mark.parametrize("where", [".gitattributes", ".git/info/attributes"])
+    @pytest.mark.parametrize("committed", [True, False])
+    def test_no_attribute_hides_what_lies_on_disk(
+        self, tmp_path: Path, attribute: str, text: str, where: str, committed: bool
+    ) -> None:
+        """Also where the file is unchanged in git's eyes: it was committed under the attribute."""
+        repo = repository(tmp_path, {"a": "old\n"})
+        write(repo, {where: f"a {attribute}\n", "a": text})
+        if committed:
+            git(repo, "add", "-A")
+            git(repo, "commit", "-qm", "under the attribute")
+            assert git(repo, "cat-file", "blob", "HEAD:a") != text.strip()
+        with take(repo) as tree:
+            assert tree.read("a") == tuple(text.splitlines())
+            assert tree.repository_changed() == ()
 
     def test_a_conflict_is_reviewed_as_it_lies_there(self, tmp_path: Path) -> None:
         repo = repository(tmp_path, {"a": "base\n"})
@@ -179,7 +204,7 @@ class TestWhatIsTaken:
             assert "new.key" not in tree.names
             assert tree.revision.notes == (
                 "1 left out (untracked, and its filter is not run): new.key",
-                "1 edited but taken as git has them (filters are not run): a.key",
+                "1 taken as git has them, which is not as on disk (filters are not run): a.key",
             )
 
     def test_submodules_and_nested_repositories_are_named_not_taken(self, tmp_path: Path) -> None:
@@ -220,11 +245,16 @@ class TestWhatIsTaken:
             assert "3 with names that cannot be printed" in tree.revision.notes[-1]
             assert tree.changed(shot) == ()
 
-    def test_names_that_become_too_long_are_left_out(self, tmp_path: Path) -> None:
-        repo = repository(tmp_path, {"a": "1\n", "\n" * 200: "2\n"})
+    def test_names_that_become_too_long_are_shortened(self, tmp_path: Path) -> None:
+        deep = "/".join("\n" * 80 for _ in range(20)) + "/deep.py"
+        long = {"\n" * 200 + ".py": "2\n", "\n" * 201 + ".py": "3\n", deep: "4\n", "é" * 127: "5\n"}
+        repo = repository(tmp_path, {"a": "1\n", **long})
         with take(repo) as tree, tree.materialise() as shot:
-            assert tree.names == ("a",)
-            assert "its name is too long" in tree.revision.notes[0]
+            assert sorted(tree.read(name) for name in tree.names) == [(str(n),) for n in range(1, 6)]
+            assert "é" * 127 in tree.names
+            assert sum(name.endswith(".py") for name in tree.names) == 3
+            assert tree.revision.notes[0].startswith("3 with names that cannot be printed or are too long")
+            assert len([p for p in shot.path.rglob("*") if p.is_file()]) == 5
             assert tree.changed(shot) == ()
 
     @given(st.binary())
