@@ -64,6 +64,27 @@ def blocks(group: Group, policy: Policy) -> str:
     return "INCOMPLETE" if group.kind in ("uncertain", "contested") else ""
 
 
+def tolerated_severities(folders: Iterable[Folder]) -> list[str]:
+    """Severities of what two vendors hold, or may hold, and the policy lets pass: ``high`` or worse."""
+    return [
+        g.severity
+        for f in folders
+        for g in f.groups
+        if g.kind not in ("single", "ungrounded")
+        and not blocks(g, f.policy)
+        and level(g.severity) >= level("high")
+    ]
+
+
+def unasked(folders: Iterable[Folder], *, skipped: bool) -> int:
+    """Cases that nobody was asked: those with a skip mark, or the others."""
+    folders = list(folders)
+    asked = {u.case for f in folders for u in f.units}
+    marked = {n.case for f in folders for n in f.not_asked if n.reason == "skipped"} - asked
+    every = {n.case for f in folders for n in f.not_asked} - asked
+    return len(marked if skipped else every - marked)
+
+
 def single_severities(folders: Iterable[Folder]) -> list[str]:
     """Severities of what one vendor alone holds and nothing blocks, where they are worth a remark."""
     return [

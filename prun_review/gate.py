@@ -8,7 +8,7 @@ INCOMPLETE: ``missing-result failed:* contract not-run lost-finding unknown-stat
 unplanned-result duplicate-result duplicate-unit mismatch one-vendor uncertain contested ungrounded
 brief not-asked:* unknown-folder unknown-class unknown-case stopped unreported nothing-asked
 nothing-answered``, and those of ``RunFacts.integrity``.
-Remarks: ``partial single dissent skipped not-asked probe-failed replay report-only``.
+Remarks: ``partial single tolerated dissent skipped not-asked probe-failed replay report-only``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dataclasses import replace
 
 from prun_review.answers import Answers, doubts, lay, sound, trouble
 from prun_review.consensus import CLASSES, Group
-from prun_review.folders import Folder, blocks, single_severities
+from prun_review.folders import Folder, blocks, single_severities, tolerated_severities
 from prun_review.independence import dependence, independent_among, known
 from prun_review.model import Plan, Reason, Result, RunFacts, Unit, Verdict
 from prun_review.verdict import conclude, count, short, some, tally, worst
@@ -202,6 +202,10 @@ def _finding_reasons(folder: Folder) -> list[_Row]:
     held = single_severities([folder])
     if held:
         rows.append(("single", f"{tally(held)} held by one vendor only", "PASS"))
+    passed = tolerated_severities([folder])
+    if passed:
+        text = f"{tally(passed)} below the blocking severity {folder.policy.block}"
+        rows.append(("tolerated", text, "PASS"))
     return rows
 
 

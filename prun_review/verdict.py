@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from prun_review.answers import sound
 from prun_review.consensus import CLASSES
-from prun_review.folders import Folder, blocks, single_severities
+from prun_review.folders import Folder, blocks, single_severities, tolerated_severities, unasked
 from prun_review.folding import level
 from prun_review.independence import independent_among
 from prun_review.model import SEVERITIES, Plan, Reason, RunFacts, Verdict
@@ -21,7 +21,10 @@ def worst(outcomes: Iterable[str]) -> str:
 
 
 def count(facts: RunFacts, plan: Plan, folders: Sequence[Folder]) -> dict[str, int]:
-    """Whole numbers for people and scripts; folders in report mode are in, but for ``*_alone``."""
+    """Whole numbers for people and scripts; folders in report mode are in, but for what the line tells.
+
+    ``cases_*`` and ``not_asked`` differ: three executors that cannot take one case are three not asked.
+    """
     units = [(f, u, f.result(u)) for f in folders for u in f.units]
     groups = [(f, g) for f in folders for g in f.groups]
     cases: dict[str, set[str]] = {u.case: set() for _, u, _ in units}
@@ -45,10 +48,15 @@ def count(facts: RunFacts, plan: Plan, folders: Sequence[Folder]) -> dict[str, i
     counts |= {kind: sum(g.kind == kind for _, g in groups) for kind in CLASSES}
     counts["blocking"] = sum(bool(blocks(g, f.policy)) for f, g in groups)
     counts["dissent"] = sum(bool(b.dissent) for f in folders for b in f.votes().values())
-    alone = single_severities(f for f in folders if f.decides)
+    deciding = [f for f in folders if f.decides]
+    counts["cases_skipped"] = unasked(deciding, skipped=True)
+    counts["cases_not_asked"] = unasked(deciding, skipped=False)
+    alone = single_severities(deciding)
+    tolerated = tolerated_severities(deciding)
     agreed = [g.severity for f, g in groups if f.decides and blocks(g, f.policy) == "FAIL"]
     for severity in SEVERITIES:
         counts[f"{severity}_alone"] = alone.count(severity)
+        counts[f"{severity}_tolerated"] = tolerated.count(severity)
         counts[f"{severity}_failing"] = agreed.count(severity)
     return counts
 
@@ -77,6 +85,11 @@ def _line(
     parts += [r.text for r in reasons if r.code in ("partial", "replay", "probe-failed", "report-only")]
     alone = [s for s in SEVERITIES for _ in range(counts.get(f"{s}_alone", 0))]
     parts += [f"{tally(alone)} held by one vendor only"] if alone else []
+    tolerated = [s for s in SEVERITIES for _ in range(counts.get(f"{s}_tolerated", 0))]
+    parts += [f"{tally(tolerated)} below the blocking severity"] if tolerated else []
+    for key, what in (("cases_not_asked", "not asked"), ("cases_skipped", "skipped")):
+        n = counts.get(key, 0)
+        parts += [f"{n} case{'s' * (n != 1)} {what}"] if n else []
     dissent = counts.get("dissent", 0)
     parts += [f"{dissent} choice{'s' * (dissent != 1)} without agreement"] if dissent else []
     shown = [
