@@ -58,9 +58,8 @@ def main(runs: int) -> None:
                 for row, value in zip(rows.values(), found, strict=True):
                     row.append(value)
     for label, values in rows.items():
-        print(
-            f"{label:22} median {statistics.median(values):7.1f} ms  min {min(values):7.1f}  max {max(values):7.1f}"
-        )
+        middle, low, high = statistics.median(values), min(values), max(values)
+        print(f"{label:22} median {middle:7.1f} ms  min {low:7.1f}  max {high:7.1f}")
     with_it, without = (statistics.median(rows[k]) for k in ("pytest with it", "pytest without it"))
     print(f"{'difference':22} median {with_it - without:7.1f} ms, ratio {with_it / without:.3f}")
 
