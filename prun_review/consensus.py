@@ -107,8 +107,8 @@ def _compare(
             return same(a, b) if same else None
 
         pairs = crosscheck(
-            [pool[i].first for i in lefts],
-            [pool[j].first for j in rights],
+            [replace(pool[i].first, severity=pool[i].severity) for i in lefts],
+            [replace(pool[j].first, severity=pool[j].severity) for j in rights],
             same=same if wanted is None else judge,
         )
         return [

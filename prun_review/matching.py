@@ -8,6 +8,9 @@ The rule, with what it was chosen by (labelled public reviews, leave-one-project
 * the same file, at most 20 lines apart or a line missing, and a score of .24: **match**;
 * the same file and a score of .12, or within 3 lines and of one category: **uncertain**.  Near
   lines alone never match: of 66 pairs of findings on overlapping lines 65 were different defects;
+* two findings of ``high`` or worse within 3 lines that quote the same code (or one quotes part of what
+  the other does): **uncertain**, whatever their words, language and categories.  Lesser ones are
+  not, or every line that breaks two rules of style would be in doubt;
 * another file: at most **uncertain**, for a score of .35 and a shared name of code;
 * a finding without a file is compared by its text alone;
 * severity and category never veto.
@@ -29,7 +32,7 @@ from prun_review.tokens import SPAN, Item, items
 if TYPE_CHECKING:
     from prun_review.ports import SameFinding
 
-VERSION = "words-1 match=.24 uncertain=.12 other-file=.35 far=20 near=3 fold=.80"
+VERSION = "words-1 match=.24 uncertain=.12 other-file=.35 far=20 near=3 quote=10 fold=.80"
 """Tokenizer and thresholds, versioned together: scores of two versions do not compare."""
 
 MATCH = 0.24
@@ -44,7 +47,8 @@ ALL_PAIRS = 1_000_000
 FOLD_LOOK = 50
 """Earlier findings of one place that a finding is compared with, to see whether it repeats one."""
 
-_SAID, _MATCH, _TEXT, _NEAR, _OTHER_FILE = range(5)
+_SAID, _MATCH, _TEXT, _QUOTE, _NEAR, _OTHER_FILE = range(6)
+_DOUBTFUL = (_TEXT, _QUOTE, _NEAR, _OTHER_FILE)
 
 _Edges = dict[tuple[int, float, float], list[int]]
 """Possible pairs by kind and closeness (the least key is the closest), each as its :func:`_code`."""
@@ -183,9 +187,16 @@ def _kind(a: Item, b: Item, shared: int) -> tuple[int, float, float] | None:
         return _MATCH, -score, away
     if score >= UNCERTAIN:
         return _TEXT, -score, away
-    if gap is not None and gap <= NEAR and a.category == b.category:
-        return _NEAR, gap, -score
+    if gap is not None and gap <= NEAR:
+        if _same_quote(a, b):
+            return _QUOTE, gap, -score
+        if a.category == b.category:
+            return _NEAR, gap, -score
     return None
+
+
+def _same_quote(a: Item, b: Item) -> bool:
+    return bool(a.quote and b.quote) and (a.quote in b.quote or b.quote in a.quote)
 
 
 def _edges(
@@ -237,13 +248,13 @@ def _settle(edges: _Edges, lefts: Sequence[Item], rights: Sequence[Item]) -> lis
         free_right.discard(j)
         pairs.append(Pair(a.index, b.index, outcome, _score(a, b)[0], _reason(kind, a, b) + beside))
 
-    for outcome, kinds in (("match", (_SAID, _MATCH)), ("uncertain", (_TEXT, _NEAR, _OTHER_FILE))):
+    for outcome, kinds in (("match", (_SAID, _MATCH)), ("uncertain", _DOUBTFUL)):
         for kind, i, j in _closest_first(edges, kinds):
             if not (free_left and free_right):
                 break
             if i in free_left and j in free_right:
                 pair(kind, i, j, outcome)
-    # A place says nothing about a finding whose partner is found, so near ones have no part here.
+    # A place says nothing about a finding whose partner is found: near ones and quotes have no part here.
     for kind, i, j in _closest_first(edges, (_SAID, _MATCH, _TEXT, _OTHER_FILE)):
         if not (free_left or free_right):
             break
@@ -274,6 +285,8 @@ def _reason(kind: int, a: Item, b: Item) -> str:
         place = (
             f"same file, {gap} {'line' if gap == 1 else 'lines'} apart" if gap else "same file, same lines"
         )
+    if kind == _QUOTE:
+        place += ", both high or worse and quoting the same code"
     if kind == _NEAR:
         place += f", same category {a.category}" if a.category in CATEGORIES else ", same category"
     text = f"{place}, {shared} of {union} words shared"

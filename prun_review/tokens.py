@@ -22,6 +22,8 @@ MAX_WORDS = 200
 MAX_NAME = 60
 """Characters of a code name; longer runs are data, not names."""
 
+MIN_QUOTE = 10
+"""Characters, white space aside, that a quote needs to tell one place from another."""
 SPAN = 4
 """Lines of a range that count: who marks a whole function would be near everything in it."""
 
@@ -41,6 +43,7 @@ _STOP = frozenset(
 )
 _SUFFIX = re.compile(r"(?<=...)(?:ations|ation|ingly|edly|ings|ments|ment|ing|ies|ed|es|ly|s|e)$")
 _STEM = 6
+_SEVERE = SEVERITIES.index("high")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,8 @@ class Item:
     weight: tuple[bool, int]
     """The least speaks for its repetitions: grounded before not, then the most severe."""
     rule: str | None
+    quote: str
+    """Source text without white space; empty for a short one, and for a finding below ``high``."""
 
 
 def items(left: Sequence[Finding], right: Sequence[Finding]) -> tuple[list[Item], list[Item]]:
@@ -86,9 +91,16 @@ def items(left: Sequence[Finding], right: Sequence[Finding]) -> tuple[list[Item]
             category=finding.category,
             weight=(not finding.grounded, -severity),
             rule=finding.rule,
+            quote=_quote(finding.quote or "") if severity >= _SEVERE else "",
         )
 
     return [item(i, f) for i, f in enumerate(left)], [item(i, f) for i, f in enumerate(right)]
+
+
+def _quote(text: str) -> str:
+    """Source text by which two findings can be told to be about the same code, or empty."""
+    text = "".join(text[:MAX_TEXT].split())
+    return text if len(text) >= MIN_QUOTE else ""
 
 
 def _content(finding: Finding) -> tuple[str, int, int, str, str, str, str, str, str, str, str]:

@@ -125,6 +125,14 @@ def test_near_lines_in_other_words_are_uncertain() -> None:
     assert group.executors == ("codex", "sonnet")
 
 
+def test_the_highest_severity_told_counts_where_two_quote_the_same_code() -> None:
+    """A finding told low first and critical after is no less severe than one told critical at once."""
+    mine = replace(SQL, severity="low", quote="db.execute(sql + name)")
+    other = replace(mine, title="Unsafe", detail="This is bad.", category="other", severity="critical")
+    group = only(run(codex=[mine, replace(mine, severity="critical")], sonnet=[other]))
+    assert (group.kind, group.severity) == ("uncertain", "critical")
+
+
 def test_distinct_defects_on_one_line_stay_two() -> None:
     other = replace(LEAK, file=SQL.file, line=SQL.line, end_line=SQL.end_line)
     crossing = run(codex=[SQL], sonnet=[other])

@@ -199,6 +199,41 @@ def test_analysers_with_nothing_in_common_but_the_place_are_uncertain() -> None:
     assert outcomes([pylint], [replace(farther, line=13, category="style")])[0][2] == "alone"
 
 
+RUN = at("Shell injection", severity="critical", category="security", quote="subprocess.run(cmd, shell=True)")
+VAGUE = replace(RUN, title="不安全", category="other", severity="high", line=13)
+
+
+@pytest.mark.parametrize(
+    ("change", "outcome"),
+    [
+        ({}, "uncertain"),
+        ({"quote": "  subprocess.run(cmd,\n    shell=True)\n"}, "uncertain"),
+        ({"quote": "def go(cmd):\n    subprocess.run(cmd, shell=True)"}, "uncertain"),
+        ({"quote": "subprocess.run("}, "uncertain"),
+        ({"severity": "dreadful"}, "uncertain"),
+        ({"severity": "medium"}, "alone"),
+        ({"quote": "run(cmd"}, "alone"),
+        ({"quote": "subprocess.run(other, shell=True)"}, "alone"),
+        ({"quote": None}, "alone"),
+        ({"line": 14}, "alone"),
+        ({"file": "src/other.py"}, "alone"),
+    ],
+)
+def test_severe_findings_that_quote_the_same_code_are_at_least_uncertain(
+    change: dict[str, Any], outcome: str
+) -> None:
+    other = replace(VAGUE, **change)
+    pairs = crosscheck([RUN], [other])
+    assert pairs[0].outcome == outcome
+    if outcome == "uncertain":
+        assert "both high or worse and quoting the same code" in pairs[0].reason
+    assert crosscheck([other], [RUN])[0].outcome == outcome
+
+
+def test_the_same_quote_says_nothing_about_a_finding_whose_partner_is_found() -> None:
+    assert outcomes([RUN], [RUN, VAGUE]) == [(0, 0, "match"), (None, 1, "alone")]
+
+
 def test_near_lines_prefer_the_nearest() -> None:
     left = [at("alpha beta gamma delta zeta", line=10)]
     right = [at("alpha kappa lambda omicron sigma", line=12), at("theta iota", line=11)]

@@ -250,7 +250,7 @@ class TestWhatIsTaken:
         long = {"\n" * 200 + ".py": "2\n", "\n" * 201 + ".py": "3\n", deep: "4\n", "é" * 127: "5\n"}
         repo = repository(tmp_path, {"a": "1\n", **long})
         with take(repo) as tree, tree.materialise() as shot:
-            assert sorted(tree.read(name) for name in tree.names) == [(str(n),) for n in range(1, 6)]
+            assert {tree.read(name) for name in tree.names} == {(str(n),) for n in range(1, 6)}
             assert "é" * 127 in tree.names
             assert sum(name.endswith(".py") for name in tree.names) == 3
             assert tree.revision.notes[0].startswith("3 with names that cannot be printed or are too long")
