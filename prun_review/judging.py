@@ -52,9 +52,12 @@ def judge(
     if answer:
         index = Names(names) if names is not None else None
         examined = _examined(answer.examined, index, prefixes)
-        if answer.verdict is not None and examined and index and not _any_known(examined, index):
-            text = "none of the files said to have been read is in the reviewed tree"
-            violations.append(Violation("nothing-examined", "/examined", text))
+        if answer.verdict is not None and examined:
+            asked = Names(unit.files) if unit.files else index
+            if asked and not _any_known(examined, asked, root=reading.findings is not None):
+                what = "that it was asked about" if unit.files else "of the reviewed tree"
+                text = f"no file {what}, nor a folder of one below the root, is said to have been read"
+                violations.append(Violation("nothing-examined", "/examined", text))
         grounded = ground(answer.findings, read, names=names, prefixes=prefixes)
         numbered = Findings(replace(f, id=f"{unit.slug}#{n}") for n, f in enumerate(grounded, 1))
         answer = replace(answer, examined=examined, findings=numbered)
@@ -116,9 +119,13 @@ def _examined(paths: Iterable[str], names: Names | None, prefixes: Sequence[str]
     return tuple(dict.fromkeys(made))
 
 
-def _any_known(examined: Iterable[str], names: Names) -> bool:
-    """Whether one of them is a file of the tree or a directory of one."""
+def _any_known(examined: Iterable[str], names: Names, *, root: bool) -> bool:
+    """Whether one of them is one of ``names`` or a folder above one; ``root``: "." is such a folder.
+
+    Only a program that was started on the root has gone through all of it: a reviewer who names it
+    has named nothing.
+    """
     said = set(examined)
-    if "." in said or said & names.exact:
+    if said & names.exact or (root and "." in said):
         return True
     return any("/".join(n.split("/")[:i]) in said for n in names.exact for i in range(1, n.count("/") + 1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -130,7 +131,7 @@ def test_ungrounded_findings_are_kept() -> None:
         (["SRC/x.py"], ("src/x.py",), True),
         (["src"], ("src",), True),
         (["src/"], ("src",), True),
-        (["."], (".",), True),
+        (["."], (".",), False),
         (["nowhere.py", " "], ("nowhere.py",), False),
         (["nowhere.py", "src/x.py"], ("nowhere.py", "src/x.py"), True),
     ],
@@ -142,6 +143,31 @@ def test_files_examined_are_spelled_as_the_tree_does(
     assert got.answer is not None
     assert got.answer.examined == kept
     assert [v.code for v in got.violations] == ([] if valid else ["nothing-examined"])
+
+
+@pytest.mark.parametrize(
+    ("examined", "valid"),
+    [
+        (["src/x.py"], True),
+        (["a/SRC/x.py", "doc/y.md"], True),
+        (["src/"], True),
+        (["doc/y.md"], False),
+        (["doc"], False),
+        (["."], False),
+        (["./", "/"], False),
+    ],
+)
+def test_what_was_asked_about_must_have_been_read(examined: list[str], valid: bool) -> None:
+    asked = replace(ASKED, files=("src/x.py",))
+    reading = answered(with_(FINDINGS, examined=examined))
+    names = [*TREE, "doc/y.md"]
+    got = judge(reading, asked, KINDS["findings"], read, names=names, attempts=1, seconds=1.0)
+    assert [v.code for v in got.violations] == ([] if valid else ["nothing-examined"])
+
+
+def test_a_program_that_was_started_on_the_root_went_through_it() -> None:
+    asked = replace(ASKED, files=("src/x.py",))
+    assert result(answered(findings=Findings(), text="clean", examined=(".",)), asked).ok
 
 
 def test_without_the_names_of_the_tree_examined_is_taken_at_its_word() -> None:
