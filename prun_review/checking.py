@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any
 from prun_review import honesty
 from prun_review.mending import mend
 from prun_review.model import Answer, Contract, Header, Violation
-from prun_review.payload import HEADER_NAMES, find_payload, is_fallback, split_header, without
+from prun_review.payload import (
+    HEADER_NAMES,
+    Split,
+    find_payload,
+    holds_data,
+    is_fallback,
+    split_header,
+    without,
+)
 from prun_review.strictjson import MENDED, clean_value
 
 if TYPE_CHECKING:  # the ground stands below the ports: it knows their types, never their code
@@ -51,16 +59,35 @@ def judge_answer(*, payload: Any, text: str, contract: Contract, kind: ContractK
         faults.append(Violation("unexpected-payload", "", f"a {kind.kind} answer has no JSON payload"))
     if schema is None:
         return _prose(text, faults, contract, kind, slug)
-    found = find_payload(text, schema.get("properties", {}))
+    found = find_payload(text, schema)
     split = split_header(without(text, found.source))
     faults += [*found.violations, *_titles(split.titles, slug)]
     value = found.payload
+    if isinstance(value, dict) and found.beside and not _grave(value):
+        faults += _not_its_own(found.beside, split, slug)
     if value is None and found.violations:
         faults += honesty.saw_nothing(_lines(split.header), split.body)
         return _judged(None, faults, [])
     if isinstance(value, dict):
         value = {key: line for key, line in split.header.items() if key in schema["properties"]} | value
     return _structured(value, faults, split.body, contract, kind, schema)
+
+
+def _grave(payload: Mapping[str, Any]) -> bool:
+    """True with a finding so severe that whoever wrote it, it cannot make a verdict better."""
+    findings = payload.get("findings")
+    severities = (
+        [f.get("severity") for f in findings if isinstance(f, dict)] if isinstance(findings, list) else []
+    )
+    return any(str(severity).strip().casefold() in ("high", "critical") for severity in severities)
+
+
+def _not_its_own(beside: str, split: Split, slug: str) -> Iterator[Violation]:
+    """Why a payload amid other text may be quoted from the reviewed tree and not be the answer."""
+    if not split.titles:
+        yield Violation("missing-header", "title", f"no line '# {slug} result' says whose the JSON answer is")
+    if holds_data(split_header(beside).body):
+        yield Violation("several-answers", "", "another block of data beside the JSON answer")
 
 
 def _structured(
@@ -142,6 +169,8 @@ def _prose(text: str, faults: list[Violation], contract: Contract, kind: Contrac
         faults.append(Violation("placeholder", "body", "the text is copied from the template"))
     head = _lines(split.header)
     faults += honesty.saw_nothing(head, split.body[:_FIRST_WORDS])
+    if split.body and (honesty.is_filler(split.body) or honesty.says_nothing(head, split.body)):
+        faults.append(Violation("empty-answer", "body", "the text says nothing"))
     made = {key: getattr(head, key) for key in HEADER_NAMES} | {"body": split.body}
     answer, broken = _ask(kind, made, contract, split.body)
     return _judged(answer, [*faults, *broken], [])

@@ -23,7 +23,7 @@ _VERBATIM = frozenset({"quote", "suggestion"})
 """Fields that hold source text, where ``<div>`` is no placeholder."""
 
 # All repetitions are bounded, so that no text makes a search slow.
-_SEE = "(?:read|access|open|see|view|find|locate|inspect|examine|load|retrieve|fetch)"
+_SEE = "(?:read|access|open|see|view|find|locate|inspect|examine|review|audit|load|retrieve|fetch)"
 _THING = (
     "(?:files?|diff|patch|code|sources?|contents?|repositor(?:y|ies)|repo|tree|director(?:y|ies)|folder"
     "|module|workspace|snapshot|changes|it|them|any(?:thing)?)"
@@ -53,13 +53,49 @@ _PASSIVE = re.compile(
          |inaccessible|unreadable|unavailable|missing|empty)""",
     re.IGNORECASE | re.VERBOSE,
 )
+_JOB = r"(?:code\ )?(?:review|audit|assessment|analysis|inspection|examination)"
+_DONE = (
+    "(?:performed|done|carried\\ out|conducted|completed|finished|started|made|attempted|undertaken|possible)"
+)
+_NO_REVIEW = re.compile(
+    rf"""\b(?:{_JOB}|nothing)\ (?:(?:was|is|were|has|have|had|could)(?:\ not|n't|\ never)|not|never)
+         \ (?:yet\ )?(?:be(?:en)?\ )?(?:yet\ |actually\ )?{_DONE}\b
+    | \bno\ (?:actual\ |real\ )?{_JOB}\ (?:was|has\ been|took\ place|could\ be|happened|is\ possible)\b
+    | \b(?:nothing|none\ of\ (?:it|them|the\ \w{{1,20}})|no\ (?:\w{{1,20}}\ )?{_THING})
+         \ (?:was|were|has\ been|have\ been)\ (?:actually\ )?
+         (?:read|reviewed|examined|inspected|audited|opened)\b
+    | {_WHO}(?:not|never)\ (?:yet\ )?(?:reviewed|audited|examined|inspected|performed|read)\b
+    | {_WHO}(?:have|has|had)(?:\ not|n't|\ never)\ (?:yet\ |actually\ )?
+         (?:reviewed|audited|examined|inspected|read|opened|seen|looked\ at)\b[^\n]{{0,60}}?\b{_THING}\b
+    | {_WHO}(?:skip(?:ped|ping)?|omitted|bypassed|abort(?:ed|ing)?|abandoned|declin(?:ed?|ing)
+         |refus(?:ed?|ing))
+         \ (?:to\ )?(?:(?:do|perform|conduct|continue|carry\ out)\ )?(?:the\ |this\ |my\ |any\ |a\ )?{_JOB}\b
+    | {_WHO}(?:{_FAILED}|will\ not|won't)\ (?:be\ able\ to\ )?(?:\w{{1,20}}\ )?(?:assist|help|comply)\b
+    | {_WHO}(?:{_FAILED}|will\ not|won't)\ (?:be\ able\ to\ )?(?:\w{{1,20}}\ )?
+         (?:do|fulfil|fulfill|complete|continue|proceed|perform|conduct|finish|start|carry\ out)
+         \ (?:with\ )?(?:the\ |this\ |that\ |your\ |any\ |a\ )?(?:{_JOB}|request|task)\b
+    | \b(?:context|token|turn|time|usage|quota|message)\ (?:window\ )?(?:limit|budget|window)
+         \ (?:(?:was|is|has\ been)\ )?(?:reached|exceeded|exhausted|hit|full)
+         \ (?:before|while|during|so|without|by\ the\ time)\b
+    | {_WHO}(?:ran|running|run|was|am)\ out\ of\ (?:context|tokens|time|turns|budget|quota|space)\b
+    | {_WHO}(?:reached|hit|exceeded)\ (?:the|my|a)\ (?:context|token|turn|time|usage)\b
+    | \bbefore\ (?:reading|reviewing|opening|examining|inspecting|looking\ at|seeing)\ any\b
+    | \bwithout\ (?:reading|reviewing|opening|examining|inspecting|looking\ at|seeing)\ any\b
+    | \b(?:approv\w{{1,4}}|passed)\ without\ (?:an?\ |any\ |actual\ )?
+         (?:{_JOB}|reading|looking|reviewing)\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""The review did not take place, whatever the reason."""
 _NOT_APPROVED = re.compile(
     r"""\b(?:not|cannot|can't|never|don't|won't)\ (?:be\ )?(?:yet\ )?approv
     | (?<!no\ )(?<!not\ )(?<!to\ )(?<!n't\ )(?<!without\ )\b
       (?:request(?:ing)?\ changes|changes\ (?:are\ )?requested)\b""",
     re.IGNORECASE | re.VERBOSE,
 )
-_FILLER = re.compile(r"\b(?:none|n/a|nothing|null|ok|okay|done)\b|\W+", re.IGNORECASE)
+_FILLER = re.compile(
+    r"\b(?:none|n/a|nothing|null|ok|okay|done|lgtm|(?:looks?|all) good|approved?|pass(?:ed)?|yes|no)\b|\W+",
+    re.IGNORECASE,
+)
 _FEWEST = 8
 """Letters and digits below which a header without findings says nothing."""
 
@@ -86,17 +122,17 @@ def is_placeholder(text: str) -> bool:
 
 
 def saw_nothing(header: Header, body: str = "") -> Iterator[Violation]:
-    """A violation for every part that says that the files or the diff could not be seen."""
+    """A violation for every part that says that files could not be seen or that there was no review."""
     parts = {
         "conclusion": header.conclusion,
         "open_items": header.open_items,
         "verification": header.verification,
     }
     for name, text in parts.items():
-        found = _search(text, _ACTIVE, _ABSENT, _PASSIVE)
+        found = _search(text, _ACTIVE, _ABSENT, _PASSIVE, _NO_REVIEW)
         if found:
             yield Violation("did-not-read", f"/{name}", f"the reviewer says {shown(found)}")
-    found = _search(body, _ACTIVE, _ABSENT)
+    found = _search(body, _ACTIVE, _ABSENT, _NO_REVIEW)
     if found:
         yield Violation("did-not-read", "", f"the reviewer says {shown(found)}")
 
@@ -113,6 +149,11 @@ def _search(text: str, *patterns: re.Pattern[str]) -> str:
 def takes_back_approval(text: str) -> bool:
     """True where prose says "not approved" or asks for changes."""
     return bool(_NOT_APPROVED.search(text[:_SEARCHED].replace("\u2019", "'")))
+
+
+def is_filler(text: str) -> bool:
+    """True for a text of nothing but "ok", "none" and the like."""
+    return not _FILLER.sub("", text[:_SEARCHED])
 
 
 def says_nothing(header: Header, body: str = "") -> bool:

@@ -9,6 +9,7 @@ itself, is a violation as well: the rest is kept to be shown, but the unit is br
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,6 +25,12 @@ LIMITS: Mapping[str, tuple[float, float]] = {
 """Bounds of numbers by field name; kept here because strict schemas take no ``minimum``."""
 NOT_BLANK = frozenset({"title", "conclusion"})
 """Strings that must say something; strict schemas take no ``minLength``."""
+
+_TELLING = frozenset({"severity", "title", "detail", "description", "message", "issue", "level", "priority"})
+_PLACING = frozenset({"file", "path", "line", "quote", "category", "rule"})
+"""Keys by which findings are told, also those that reviewers make up; a place alone is none."""
+_DEFECTS = re.compile(r"finding|issue|defect|problem|bug|vulnerab|critical|blocker|severe", re.IGNORECASE)
+_NO_DEFECTS = frozenset({"", "-", "0", "no", "none", "n/a", "nothing", "null"})
 
 _EMPTY: dict[str, Any] = {"string": "", "array": [], "object": {}}
 
@@ -64,7 +71,37 @@ def mend(payload: Any, schema: Mapping[str, Any]) -> tuple[dict[str, Any], Mende
             value = _empty(part)
         made[key] = value
     _drop_unknown(payload, made, "", book)
+    if "findings" in made:
+        for key, item in payload.items():
+            if key not in made and _may_hold_findings(key, item):
+                _lose(pointer("", key), "findings under an unknown key", book)
     return made, book
+
+
+def _lose(where: str, text: str, book: Mended) -> None:
+    gone = Violation("lost-finding", where, text)
+    book.salvage.append(gone)
+    book.violations.append(gone)
+
+
+def _may_hold_findings(key: str, value: Any) -> bool:
+    """Whether an unknown top-level value is more than a remark: a list, or an object of objects."""
+    if isinstance(value, str):
+        return bool(_DEFECTS.search(key)) and value.strip(" .").casefold() not in _NO_DEFECTS
+    if isinstance(value, dict):
+        return _like_finding(value) or any(v and isinstance(v, (dict, list)) for v in value.values())
+    return bool(value) and isinstance(value, list)
+
+
+def _like_finding(value: Any) -> bool:
+    """Whether a value is, or holds on any level, an object with two keys of a finding."""
+    if isinstance(value, list):
+        return any(map(_like_finding, value))
+    if not isinstance(value, dict):
+        return False
+    named = {str(key).strip().casefold() for key in value}
+    told = "severity" in named or (named & _TELLING and len(named & (_TELLING | _PLACING)) > 1)
+    return bool(told) or any(map(_like_finding, value.values()))
 
 
 def _empty(schema: Mapping[str, Any]) -> Any:
@@ -108,9 +145,12 @@ def _mend_object(value: dict[str, Any], schema: Mapping[str, Any], where: str, b
 
 
 def _drop_unknown(value: dict[str, Any], made: dict[str, Any], where: str, book: Mended) -> None:
-    for key in value:
-        if key not in made:
-            book.salvage.append(Violation("unknown-key", pointer(where, key), "the key was dropped"))
+    for key, item in value.items():
+        if key in made:
+            continue
+        book.salvage.append(Violation("unknown-key", pointer(where, key), "the key was dropped"))
+        if where and _like_finding(item):
+            _lose(pointer(where, key), "a finding under an unknown key", book)
 
 
 def _mend_list(value: list[Any], schema: Mapping[str, Any], where: str, name: str, book: Mended) -> Any:
@@ -136,6 +176,8 @@ def _mend_scalar(
     wrong = _wrong(value, schema, types, name)
     if not wrong:
         return int(value) if "integer" in types and not isinstance(value, str) else value
+    if "object" not in types and _like_finding(value):
+        _lose(where, "a finding where none belongs", book)
     code = "missing-key" if value is _MISSING else "bad-field"
     same = _same_word(value, schema)
     if same is not None:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from prun_review.model import Answer, Violation
-from prun_review.strictjson import clean_value, object_end, parse_json
+from prun_review.strictjson import MAX_DEPTH, clean_value, object_end, parse_json
 
 HEADER_NAMES = {
     "conclusion": "Conclusion",
@@ -45,6 +45,14 @@ _LINE = re.compile(
     r"[>\s*_#-]*+(conclusion|files|open items|verification)\s*+[*_]*+\s*+:\s*+[*_]*+\s*+(.*)", re.IGNORECASE
 )
 _FENCE = re.compile(r"\s*+(`{3,}+|~{3,}+)\s*+([\w+-]*+)[^`]*+$")
+_DATA = re.compile(
+    r"""^[\ \t>]*+ (?: \{\s*+ (?://[^\n]*+\s*+)? ["']?[\w-]{1,60}+["']?\s*+: | \[\s*+(?:["']|\{\s*+["']) )""",
+    re.MULTILINE | re.VERBOSE,
+)
+"""A line that begins like an object or a list of data, also where no JSON reader would take it."""
+_EMPTY_FENCE = re.compile(r"^[ \t>]*+(`{3,}+|~{3,}+)[\w+-]*+[ \t]*+\n\s*+\1[ \t]*+$", re.MULTILINE)
+_COPIES = 50
+"""Differently written copies of one payload that are taken for copies; more are other answers."""
 _SCANS = 8
 """How many times a text may be scanned for objects; bounds the work on a hostile one."""
 
@@ -137,23 +145,29 @@ class Found:
     """Faults of the payload, or why there is none."""
     source: str = ""
     """The stretch of the text that it was read from; empty where there is none."""
+    beside: str = ""
+    """What else the text says, without any copy of the payload; empty where that is all."""
 
 
-def find_payload(text: str, keys: Collection[str]) -> Found:
-    """The one JSON payload of an answer whose top-level keys are ``keys``.
+def find_payload(text: str, schema: Mapping[str, Any]) -> Found:
+    """The one JSON payload of an answer under ``schema``.
 
-    The whole text, where it is one; else every object in it that begins like the payload, fenced,
-    wrapped or not; else what is fenced as ``json`` or is JSON, for the schema to refuse.  Several
-    different ones are the violation ``several-answers``, and the last is given: a block quoted from
-    the reviewed tree must not stand in for the reviewer's own, whichever of the two is broken.
+    The whole text, where it is one (bare, in one fence, in an envelope); else every object in it
+    that begins like the payload, fenced, wrapped or not; else what is fenced as ``json`` or is JSON,
+    for the schema to refuse.  Several different ones, or another block beside it that speaks in the
+    words of the schema, are the violation ``several-answers``, and the last is given: a block quoted
+    from the reviewed tree must not stand in for the reviewer's own, whichever of the two is broken.
     """
     text = tidy_text(text).strip()
     if not text:
         return Found(None, (Violation("empty-answer", "", "the answer is empty"),))
-    bare = text[0] in '{["' or text == "null"
-    value, faults = parse_json(text) if bare else (None, [])
-    if isinstance(value, dict) and value.keys() & set(keys):
-        return Found(value, tuple(faults), text)
+    keys = schema.get("properties", {}).keys()
+    whole = _unfenced(text)
+    bare = whole[:1] in ("{", "[", '"') or whole == "null"
+    value, faults = parse_json(whole) if bare else (None, [])
+    inner = _unwrapped(value, keys)
+    if inner is not None:
+        return Found(inner, tuple(faults), text)
     found = _objects(text, keys) or _tagged_json(text)
     if not found and bare:
         return Found(value, tuple(faults), "" if _unreadable(faults) else text)
@@ -163,7 +177,75 @@ def find_payload(text: str, keys: Collection[str]) -> Found:
     value, faults = parsed[-1]
     if any(_unreadable(f) != _unreadable(faults) or other != value for other, f in parsed[:-1]):
         faults = [*faults, Violation("several-answers", "", f"{len(parsed)} JSON answers in the text")]
-    return Found(value, tuple(faults), found[-1])
+        return Found(value, tuple(faults), found[-1])
+    beside = _beside(text, found, keys)
+    if any(map(str.strip, _tagged_json(beside))) or _speaks(beside, _words(schema)):
+        faults = [*faults, Violation("several-answers", "", "another block of data beside the JSON answer")]
+    return Found(value, tuple(faults), found[-1], beside)
+
+
+def holds_data(text: str) -> bool:
+    """True where a line of ``text`` begins like JSON, well formed or not."""
+    return bool(_DATA.search(text))
+
+
+def _unfenced(text: str) -> str:
+    """The inside of a text that is one fenced block as a whole; else the text."""
+    first, _, rest = text.partition("\n")
+    fence = _fence_after(first, "")
+    if not fence:
+        return text
+    lines = rest.split("\n")
+    closing = next((i for i, line in enumerate(lines) if not _fence_after(line, fence)), len(lines))
+    return text if closing < len(lines) - 1 else "\n".join(lines[:closing]).strip()
+
+
+def _unwrapped(value: Any, keys: Collection[str]) -> Any:
+    """The object with one of ``keys`` that envelopes hold and nothing of weight beside it; else None."""
+    for _ in range(MAX_DEPTH):
+        if isinstance(value, dict) and value.keys() & set(keys):
+            return value
+        inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        heavy = [item for item in inner if item and isinstance(item, (dict, list))]
+        if len(heavy) != 1:
+            return None
+        value = heavy[0]
+    return None
+
+
+def _beside(text: str, pieces: Sequence[str], keys: Collection[str]) -> str:
+    """``text`` without the ``pieces``, their fences and the envelopes in these."""
+    pieces = list(dict.fromkeys(pieces))[:_COPIES]
+    blocks = [block for block in _tagged_json(text) if any(piece in block for piece in pieces)]
+    for block in list(dict.fromkeys(blocks))[:_COPIES]:
+        if _unwrapped(parse_json(block)[0], keys) is not None:
+            text = text.replace(block, "")
+    for piece in pieces:
+        text = text.replace(piece, "")
+    return _EMPTY_FENCE.sub("", text).strip()
+
+
+def _words(schema: Any) -> set[str]:
+    """The keys of a schema on all levels."""
+    words: set[str] = set()
+    if isinstance(schema, Mapping):
+        for key, part in schema.get("properties", {}).items():
+            words |= {key, *_words(part)}
+        words |= _words(schema.get("items"))
+    return words
+
+
+def _speaks(text: str, words: Collection[str]) -> bool:
+    """True where two of ``words`` stand in ``text`` as the keys of JSON, of something like it, or YAML."""
+    split = split_header(text)
+    text = "\n".join([split.body, *(f"= {line}" for line in split.header.values())])
+    named = "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
+    key = re.compile(
+        rf"""["'](?:{named})["']\s*+: | \{{\s*+(?:{named})\s*+: | ,\s*+(?:{named})\s*+:\s*+["'\d\[{{]
+           | ^[\ \t-]*+ (?-i:{named}) [\ \t]*+:""",
+        re.IGNORECASE | re.MULTILINE | re.VERBOSE,
+    )
+    return len({re.sub(r"\W", "", found[0]).lower() for found in key.finditer(text)}) > 1
 
 
 def _unreadable(faults: list[Violation]) -> bool:

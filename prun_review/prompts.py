@@ -134,7 +134,8 @@ def _form(unit: Unit, kind: ContractKind, *, native: bool) -> str:
         return text
     return (
         f"{text}\n\nThe text holds exactly one fenced block marked `json`: one JSON object, valid under\n"
-        f"this JSON Schema, with every key present:\n\n{json.dumps(schema, ensure_ascii=False)}"
+        "this JSON Schema, with every key present. No other block of data may stand beside it:\n"
+        f"what you cite belongs inside it.\n\n{json.dumps(schema, ensure_ascii=False)}"
     )
 
 
