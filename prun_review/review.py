@@ -6,6 +6,7 @@ and the command line drive it; it knows neither.
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -79,6 +80,8 @@ class Review:
         """``ConfigError`` for an executor, report format or folder that does not exist."""
         chosen = self.config.offline_executors if self.config.offline else self.config.executors
         for name in (*chosen, *self.config.executor_tables):
+            if not re.fullmatch(r"[A-Za-z0-9_-]+", name):
+                raise ConfigError(f"executor name {name!r}", remedy="letters, digits, _ and - only")
             if name not in self.executors:
                 known = ", ".join(sorted(self.executors))
                 raise ConfigError(f"unknown executor {name!r}", remedy=f"known executors: {known}")
@@ -285,15 +288,9 @@ class Review:
         return Outcome(document.verdict_of(built), built, text)
 
     def abort(self, why: str) -> None:
-        """Record a session that ended before anything was planned.
-
-        Without this ``prun-review gate`` would answer for it with the verdict of an older run.
-        """
+        """Record a session that ended before anything was planned."""
         if not self.started:
-            store = self.open_store()
-            self._facts = RunFacts(store.path.name, time.time(), time.time(), __version__, stopped=why)
-            store.write_plan(self.plan)
-            store.write_document(document.build(self._facts, self.plan, []))
+            _write_abort(self.open_store(), why)
             self.close()
 
     def discard(self) -> None:
@@ -309,6 +306,24 @@ class Review:
         if self._pool:
             self._pool.close()
         self._stack.close()
+
+
+def record_abort(root: Path, why: str) -> None:
+    """Record a session that failed in its configuration, where there are older runs.
+
+    Without this ``prun-review gate`` would answer for it with the verdict of an older run.
+    """
+    if not (root / ".prun" / "runs").is_dir():
+        return
+    store = rundir.create(root, now=time.time())
+    _write_abort(store, why)
+    store.close()
+
+
+def _write_abort(store: rundir.RunDir, why: str) -> None:
+    facts = RunFacts(store.path.name, time.time(), time.time(), __version__, stopped=why)
+    store.write_plan(Plan(()))
+    store.write_document(document.build(facts, Plan(()), []))
 
 
 def forbidden(reviewed: Path, names: Collection[str], root: Path) -> tuple[Path, ...]:

@@ -17,7 +17,7 @@ from prun_review.plugin.scope import PATTERN, Scope
 def activate(config: pytest.Config, where: Scope) -> None:
     """Register what a review session needs; ``pytest.UsageError`` for a bad configuration."""
     from prun_review import extensions
-    from prun_review.review import Review
+    from prun_review.review import Review, record_abort
     from prun_review.settings import read_settings
 
     if any(getattr(config.option, name, False) for name in ("stepwise", "stepwise_skip", "stepwise_reset")):
@@ -29,6 +29,8 @@ def activate(config: pytest.Config, where: Scope) -> None:
         review = Review(root, settings, dict(os.environ))
         review.check_names()
     except PrunError as error:
+        if not where.worker and not config.option.collectonly:
+            record_abort(where.root, error.message)
         raise pytest.UsageError(f"prun_review: {error}") from None
     config.addinivalue_line("python_files", PATTERN)
     collector = Collector(where, settings, review.executors, extensions.contracts(review.extensions))

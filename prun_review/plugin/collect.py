@@ -72,6 +72,7 @@ class Collector:
         self.executors = executors
         self.kinds = kinds
         """The contract kinds there are; any other word is an error of its brief."""
+        self.seen = 0
         self.left_out: dict[str, list[tuple[str, str, str]]] = {}
         """Probe function id -> (executor, reason code, text) of those that are not asked."""
 
@@ -125,6 +126,14 @@ class Collector:
     def _in_panels(self, path: Path) -> bool:
         real = Path(os.path.realpath(path))
         return any(real.is_relative_to(p) for p in self.where.panels)
+
+    def pytest_itemcollected(self, item: pytest.Item) -> None:
+        """Count the probes before anything takes some away."""
+        self.seen += is_probe(item)
+
+    def left(self, items: Sequence[pytest.Item]) -> int:
+        """How many probes were collected and are not in ``items``, whatever took them away."""
+        return max(0, self.seen - sum(map(is_probe, items)))
 
     def proposals(self, items: Sequence[pytest.Item]) -> list[Proposal]:
         """One proposal an item, and one for each executor that a case is not put to."""

@@ -134,17 +134,12 @@ class Worker:
         self.collector = collector
         self.run = RunView(Path(sent["run"]))
         self.units: dict[str, Unit] | None = None
-        self.deselected = 0
-
-    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
-        """Count what ``-k``, ``-m`` and the like took away; only workers see it."""
-        self.deselected += len(items)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Write what was collected, before xdist tells the controller that it is there."""
         proposals = tuple(self.collector.proposals(session.items))
-        self.run.write_collected(self.id, Collected(proposals, self.deselected))
+        self.run.write_collected(self.id, Collected(proposals, self.collector.left(session.items)))
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:

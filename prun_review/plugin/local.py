@@ -41,6 +41,7 @@ class LocalLoop:
             return None
         if not any(map(is_probe, session.items)):
             return None
+        self.review.deselected = self.collector.left(session.items)
         self.review.start(self.collector.proposals(session.items))
         self._run(session)
         return True

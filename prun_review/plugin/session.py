@@ -43,6 +43,7 @@ class ReviewSession:
         """Why there is no verdict although units were planned: our own failure."""
         self.internal_error = False
         self.deselected = 0
+        """Probes that were collected and taken away again."""
 
     # --- dispatching ------------------------------------------------------------------------
 
@@ -90,10 +91,6 @@ class ReviewSession:
         return sorted(os.path.relpath(f, root) for f in found - heard)
 
     # --- listening --------------------------------------------------------------------------
-
-    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
-        """Count what ``-k``, ``-m`` and the like took away."""
-        self.deselected += len(items)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Remember which units pytest spoke of, and which probes failed."""
