@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import os
+import secrets
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from prun_review.errors import ExecutorError, LaunchError
+from prun_review.errors import ExecutorError
 from prun_review.model import ExecutorInfo
-from prun_review.ports import Executor, Located, Missing
-from prun_review.process.run import run
+from prun_review.ports import Executor, Launch, Launcher, Located, Missing
 
 VERSION_WAIT = 60.0
 """Seconds for ``--version``: twenty claudes starting at once on two cores took 31 s each."""
@@ -23,9 +24,12 @@ VERSION_WAIT = 60.0
 class Programs:
     """What is known of the programs of one run."""
 
-    def __init__(self, executors: Mapping[str, Executor], env: Mapping[str, str]) -> None:
+    def __init__(
+        self, executors: Mapping[str, Executor], env: Mapping[str, str], launcher: Launcher | None
+    ) -> None:
         self.executors = executors
         self.env = env
+        self.launcher = launcher
         self.located: dict[str, Located] = {}
         self._versions: dict[str, str] = {}
 
@@ -45,7 +49,7 @@ class Programs:
             )
 
     def version(self, name: str) -> str:
-        """What it prints for ``--version``, first line; empty where it was not located."""
+        """What it prints for ``--version``, first line, else its digest; empty where it was not located."""
         if name not in self._versions and name in self.located:
             self._versions[name] = self._ask_version(name)
         return self._versions.get(name, "")
@@ -53,14 +57,25 @@ class Programs:
     def _ask_version(self, name: str) -> str:
         executor, found = self.executors[name], self.located[name]
         argv = executor.version_argv(found)
-        if not argv:
-            return ""
-        try:
-            done = run(argv, env=executor.child_env(self.env), cwd=Path("/"), timeout=VERSION_WAIT)
-        except LaunchError as error:
-            return f"unknown: {error.message}"
-        lines = (done.stdout or done.stderr).decode("utf-8", "replace").strip().splitlines()
-        return lines[0][:200] if lines and done.code == 0 else ""
+        if not argv or self.launcher is None:
+            return f"sha256:{sha256_of(Path(found.argv[0]))[:16]}"
+        # Through the launcher, so that a program that hangs or leaves a daemon is ended with us.
+        with tempfile.TemporaryDirectory(prefix="prun-version-") as folder:
+            said = Path(folder) / "said"
+            launch = Launch(
+                argv=argv,
+                env=executor.child_env(self.env),
+                cwd=Path("/"),
+                stdin=Path(os.devnull),
+                stdout=said,
+                stderr=said,
+                timeout=VERSION_WAIT,
+                tag=f"version/{name}/{secrets.token_hex(8)}",
+                max_output=1 << 20,
+            )
+            exit = self.launcher.start(launch).wait()
+            lines = said.read_text("utf-8", "replace").strip().splitlines() if said.exists() else []
+        return lines[0][:200] if lines and exit is not None and exit.code == 0 else ""
 
     def info(self, name: str) -> ExecutorInfo:
         """What the run records of an executor."""

@@ -132,7 +132,7 @@ class Review:
         if launcher:
             self._stack.callback(launcher.close)
         tree = self._stack.enter_context(self.tree())
-        programs = replay or Programs(self.executors, self.env)
+        programs = replay or Programs(self.executors, self.env, launcher)
         used = sorted(
             {p.executor for p in proposals if not p.not_asked and not p.error} & set(self.executors)
         )
@@ -249,6 +249,10 @@ class Review:
             if self.store is not None:  # an empty plan keeps workers from waiting
                 self.store.write_plan(Plan(()))
             return
+        self._settle(code, text)
+
+    def _settle(self, code: str, text: str) -> None:
+        """A terminal result for every unit.  May be called again where Ctrl-C cut it short."""
         if self._pool:
             self._pool.stop(code, text)
             self._drain()
@@ -269,13 +273,14 @@ class Review:
         store = self.open_store()
         if len(self.results) < len(self.plan.units):
             self.stop("stopped", stopped or "the session ended before this unit did")
+            self._settle("stopped", self.stopped)
         integrity = self._integrity()
         unreported = [] if reported is None else [u.id for u in self.plan.units if u.id not in reported]
         facts = replace(
             self._facts,
             finished=time.time(),
             integrity=integrity,
-            stopped=self.stopped or stopped,
+            stopped=stopped or self.stopped,
             items_failed=items_failed,
             unreported=tuple(unreported),
         )
@@ -327,11 +332,16 @@ def _write_abort(store: rundir.RunDir, why: str) -> None:
 
 
 def forbidden(reviewed: Path, names: Collection[str], root: Path) -> tuple[Path, ...]:
-    """Where no program may come from: the reviewed tree.
+    """Where no program may come from: the reviewed folder, whatever of it is under review.
 
-    Where a project reviews itself, its virtual environment usually lies in the same folder without
-    being part of the tree; then only what holds files of the tree is forbidden.
+    Where a project reviews itself, its virtual environment usually lies in the same folder; one that
+    holds no file of the tree is let through.
     """
     if not root.resolve().is_relative_to(reviewed):
         return (reviewed,)
-    return tuple(sorted({reviewed / name.split("/", 1)[0] for name in names}))
+    tracked = {name.split("/", 1)[0] for name in names}
+    return tuple(
+        entry
+        for entry in sorted(reviewed.iterdir())
+        if entry.name in tracked or entry.is_symlink() or not (entry / "pyvenv.cfg").is_file()
+    )

@@ -87,8 +87,8 @@ class AnyCommand:
         return environment.find(first, env, forbidden, configured=configured, remedy=remedy)
 
     def version_argv(self, located: Located) -> tuple[str, ...]:
-        """``<program> --version``."""
-        return (*located.argv, "--version")
+        """Nothing: an unknown program might take ``--version`` for a question.  Its digest stands in."""
+        return ()
 
     def login_argv(self, located: Located) -> tuple[str, ...] | None:
         """None: no status command is known of it."""

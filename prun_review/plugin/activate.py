@@ -10,7 +10,7 @@ import pytest
 from prun_review.config import Config
 from prun_review.errors import PrunError
 from prun_review.plugin.collect import Collector
-from prun_review.plugin.items import ItemHooks, ReportCleaner
+from prun_review.plugin.items import ItemHooks, ReportCleaner, WarningCleaner
 from prun_review.plugin.scope import PATTERN, Scope
 
 
@@ -37,6 +37,7 @@ def activate(config: pytest.Config, where: Scope) -> None:
     config.pluginmanager.register(collector, "prun_review-collector")
     config.pluginmanager.register(ItemHooks(), "prun_review-items")
     config.pluginmanager.register(ReportCleaner(), "prun_review-cleaner")
+    config.pluginmanager.register(WarningCleaner(), "prun_review-warnings")
     if where.worker:
         from prun_review.plugin.distributed import Worker
 

@@ -109,6 +109,15 @@ def clean_text(text: str) -> str:
     return plain(text)
 
 
+class WarningCleaner:
+    """Makes the text of every warning inert; the summary would print it as it is."""
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_warning_recorded(self, warning_message: Any) -> None:
+        """Before it is sent to the controller or kept for the summary."""
+        warning_message.message = clean_text(str(warning_message.message))
+
+
 class ReportCleaner:
     """Makes every report transportable, whoever built it."""
 

@@ -42,6 +42,7 @@ class ReviewSession:
         self.trouble = ""
         """Why there is no verdict although units were planned: our own failure."""
         self.internal_error = False
+        self.interrupted = False
         self.deselected = 0
         """Probes that were collected and taken away again."""
 
@@ -108,8 +109,9 @@ class ReviewSession:
         self.internal_error = True
         self.review.stop("internal-error", "pytest reported an internal error")
 
-    def pytest_keyboard_interrupt(self) -> None:
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """Ctrl-C: end what is in flight now, not when the summary is written."""
+        self.interrupted = excinfo.type is KeyboardInterrupt  # xdist has a subclass of its own for -x
         self.review.stop("interrupted", "interrupted")
 
     # --- concluding -------------------------------------------------------------------------
@@ -156,13 +158,11 @@ class ReviewSession:
         self.review.abort(self.trouble)
 
     def _stopped(self, session: pytest.Session, exitstatus: int) -> str:
-        if self.review.stopped:
-            return self.review.stopped
-        if session.shouldfail or session.shouldstop:
-            return str(session.shouldfail or session.shouldstop)
-        if exitstatus in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR):
-            return "interrupted"
-        return ""
+        text = str(self.review.stopped or session.shouldfail or session.shouldstop or "")
+        if self.interrupted or "keyboard-interrupt" in text:
+            return "interrupted" if text in ("", "interrupted") else f"interrupted: {text}"
+        ended = exitstatus in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR)
+        return text or ("interrupted" if ended else "")
 
     def _report_gate(self, text: str) -> None:
         from prun_review.plugin.items import clean_text

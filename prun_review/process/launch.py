@@ -15,6 +15,7 @@ import json
 import os
 import secrets
 import select
+import signal
 import socket
 import subprocess
 import sys
@@ -49,6 +50,9 @@ zygote.main(int(sys.argv[3]))
 """
 """Loads the zygote's few modules without running the package's own ``__init__`` files."""
 
+SILENCE = 10.0
+"""Seconds after its own deadline (TERM, two seconds, KILL) in which a shim must have reported."""
+
 _ours: weakref.WeakSet[socket.socket] = weakref.WeakSet()
 """Every descriptor whose end of file tells a zygote or a shim that the harness is gone."""
 
@@ -65,7 +69,9 @@ if hasattr(os, "register_at_fork"):
 class ShimProcess:
     """One process tree, seen over its lifeline.  Safe to use from several threads."""
 
-    def __init__(self, lifeline: socket.socket, tag: str, forget: Callable[[ShimProcess], None]) -> None:
+    def __init__(
+        self, lifeline: socket.socket, tag: str, timeout: float, forget: Callable[[ShimProcess], None]
+    ) -> None:
         self.pid = 0
         """Of the worker; 0 when it could not be started."""
         self._lifeline = lifeline
@@ -77,6 +83,10 @@ class ShimProcess:
         self._stopped = ""
         self._buffer = b""
         self._started = time.monotonic()
+        self._shim = 0
+        self._timeout = timeout
+        self._overdue = self._started + BIRTH_LIMIT + timeout + SILENCE
+        """When a report that has not come will never come: somebody stopped the shim."""
         self._exit: Exit | None = None
 
     def begin(self, launch: bytes) -> bool:
@@ -99,6 +109,8 @@ class ShimProcess:
             if "exit" in message:
                 self._finish(decode(Exit, message["exit"]))
             self.pid = message.get("pid", 0)
+            self._shim = message.get("shim", 0)
+            self._overdue = min(self._overdue, time.monotonic() + self._timeout + SILENCE)
             return bool(message)
 
     def wait(self, timeout: float | None = None) -> Exit | None:
@@ -107,10 +119,18 @@ class ShimProcess:
         if not self._reading.acquire(timeout=-1 if timeout is None else max(0.0, timeout)):
             return None
         try:
-            if self._exit is None:
-                message = self._receive(deadline)
+            while self._exit is None:
+                # In slices, since :meth:`stop` brings the moment nearer at which a shim is overdue.
+                slice_end = time.monotonic() + 1.0
+                message = self._receive(slice_end if deadline is None else min(deadline, slice_end))
+                now = time.monotonic()
+                if message is None and now >= self._overdue and self._shim:
+                    reap.send(self._shim, signal.SIGKILL)  # the zygote ends what it leaves
+                    message = {}
                 if message is not None:
                     self._finish(decode(Exit, message["exit"]) if message else self._lost())
+                elif deadline is not None and now >= deadline:
+                    break
             return self._exit
         finally:
             self._reading.release()
@@ -119,6 +139,7 @@ class ShimProcess:
         """Ask the shim to end the tree; a tree that is gone needs no asking."""
         with self._sending:
             self._stopped = self._stopped or why
+            self._overdue = min(self._overdue, time.monotonic() + SILENCE)
             if self._sent:
                 try:
                     self._lifeline.sendall(f"{why}\n".encode())
@@ -192,15 +213,15 @@ class ProcessLauncher:
             raise LaunchError(f"cannot start {launch.argv[:1]}: {error}") from error
         with self._births:
             for _ in range(2):
-                process = self._bear(packed, tag)
+                process = self._bear(packed, tag, launch.timeout)
                 if process:
                     return process
         raise LaunchError("the zygote died twice", remedy="look for memory shortage, then run again")
 
-    def _bear(self, packed: bytes, tag: str) -> ShimProcess | None:
+    def _bear(self, packed: bytes, tag: str, timeout: float) -> ShimProcess | None:
         """One attempt at a start; None when the zygote died with the request."""
         zygote, lifeline = self._hand_over()
-        process = ShimProcess(lifeline, tag, self._discard)
+        process = ShimProcess(lifeline, tag, timeout, self._discard)
         with self._lock:
             self._live.add(process)
         try:

@@ -2,8 +2,8 @@
 
 It talks to the harness over its *lifeline*, a stream socket.  Down comes the launch (see
 :func:`pack`), later perhaps one line with the reason to stop; up goes one JSON object per line,
-``{"pid": n}`` once the worker runs and ``{"exit": {...}}`` last.  An end of file on the lifeline means
-that the harness died, in whatever way, and ends the tree like a stop.
+``{"pid": n, "shim": n}`` once the worker runs and ``{"exit": {...}}`` last.  An end of file on the
+lifeline means that the harness died, in whatever way, and ends the tree like a stop.
 
 The worker has a process group of its own, so that no signal it sends to its group reaches the shim.
 This runs in a fork of the zygote and is sparing with objects, because 64 of them wait at once and
@@ -131,7 +131,7 @@ def live(lifeline: int, *, contained: bool) -> int:
 def _dispatch(launch: Launch, lifeline: int, contained: bool) -> tuple[int | None, str, str]:
     streams = _open_streams(launch)
     leader = _spawn(launch, streams)
-    _tell(lifeline, b'{"pid": %d}\n' % leader)
+    _tell(lifeline, b'{"pid": %d, "shim": %d}\n' % (leader, os.getpid()))
     brood = reap.Brood(leader, contained=contained)
     ended_by, note = _watch(launch, lifeline, brood, streams[1:])
     notes = [note] if note else []

@@ -50,11 +50,22 @@ def test_a_report_that_is_hard_to_carry_still_fails_the_run(
     assert "\x1b[2J" not in result.stdout.str()
 
 
-def test_a_warning_that_a_worker_cannot_send_makes_the_run_fail(project: Project) -> None:
-    project.probe("import warnings\n" + ONE + "    warnings.warn('odd \\ud83d')\n")
+def test_a_warning_that_a_worker_could_not_send_arrives_clean(project: Project) -> None:
+    project.probe("import warnings\n" + ONE + "    warnings.warn('odd \\ud83d word')\n")
     project.answers({"payload": payload()})
     result = project.run("panels/", "-n", "2")
-    assert result.ret != 0
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*UserWarning: odd * word*"])
+
+
+@WORKERS
+def test_an_internal_error_is_exit_3(project: Project, workers: tuple[str, ...]) -> None:
+    project.write(
+        "conftest.py", "def pytest_runtest_logfinish(nodeid):\n    raise RuntimeError('hook of theirs')\n"
+    )
+    project.probe(ONE)
+    project.answers({"payload": payload()})
+    assert project.run("panels/", *workers).ret == 3
 
 
 @WORKERS
