@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from typing import Any
 
 import pytest
 
+from prun_review import document
 from tests.plugin.conftest import ONE, Project, finding, payload
 
 WORKERS = pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["n0", "n2"])
@@ -323,6 +325,42 @@ def probe_format(result):
     [case] = project.report()["cases"]
     assert case["choice"]["winner"] is None
     result.stdout.fnmatch_lines(["*jsonl*", "*sqlite*"])
+
+
+def test_a_report_goes_where_it_is_asked_for_and_the_document_is_valid(project: Project) -> None:
+    project.probe(ONE)
+    project.answers({"payload": payload(finding(severity="low"))})
+    result = project.run("panels/", "--prun-report", "markdown:out/review.md", "--prun-report", "json")
+    assert result.ret == 0, result.stdout.str()
+    assert "Command injection" in (project.path / "out/review.md").read_text()
+    report = project.report()
+    assert document.validate(report) == []
+    keys = "schema_version run_id status verdict panels cases pairs findings agreement usage revision"
+    assert set(keys.split()) <= set(report)
+    run = next((project.path / ".prun/runs").iterdir())
+    assert json.loads((run / "run.json").read_text()) == report
+    assert report["facts"]["sources"]["report"] == "command line"
+    assert all(len(e["sha256"]) == 64 for e in report["facts"]["executors"])
+
+
+def test_the_longest_of_an_earlier_run_starts_first(project: Project) -> None:
+    project.config('jobs = 1\n[tool.prun_review.gate]\nrule = "single"')
+    project.probe(
+        "import pytest\nfrom prun_review import brief\n\n@brief(executors=['left'])\n"
+        "@pytest.mark.parametrize('n', [1, 2, 3])\ndef probe_n(n):\n    '''Number {n}.'''\n"
+    )
+    project.answers({"when": "Number 3", "sleep": 1, "payload": payload()}, {"payload": payload()})
+
+    def started() -> list[str]:
+        run = max((project.path / ".prun/runs").iterdir())
+        events = map(json.loads, (run / "ledger.jsonl").read_text().splitlines())
+        return [e["unit"][-8:] for e in events if e["event"] == "attempt-started"]
+
+    assert project.run("panels/").ret == 0
+    assert started() == ["[1-left]", "[2-left]", "[3-left]"]
+    time.sleep(1.1)  # run ids count seconds
+    assert project.run("panels/").ret == 0
+    assert started()[0] == "[3-left]"
 
 
 def test_junit_holds_the_gate_and_the_executors(project: Project) -> None:
