@@ -8,6 +8,7 @@ import secrets
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -156,9 +157,15 @@ def started(project: Project) -> Iterator[list[Review]]:
     made: list[Review] = []
     yield made
     for review in made:
+        # Only pytest itself: zygote and shims end their trees then.  To kill them all at once would
+        # set a chain of forks free that nobody can catch.
+        review.process.kill()
+        review.process.wait()
+        deadline = time.monotonic() + 10
+        while review.pids() and time.monotonic() < deadline:
+            time.sleep(0.1)
         for pid in review.pids():
             reap.send(pid, signal.SIGKILL)
-        review.process.wait()
 
 
 def one(review: Review, number: int) -> None:
