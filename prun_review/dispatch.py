@@ -14,7 +14,7 @@ from pathlib import Path
 from prun_review import judging, prompts
 from prun_review.errors import PrunError
 from prun_review.model import Exit, Result, Unit, Usage
-from prun_review.pool import Cancel
+from prun_review.pool import Cancel, unanswered
 from prun_review.ports import ContractKind, Executor, Launcher, Located, Output, Reader, Request, Store
 
 ATTEMPTS = 2
@@ -150,22 +150,6 @@ def digest_of(output: Output) -> str:
     for name, data in (("", output.stdout), (" ", output.stderr), *sorted(output.files.items())):
         whole.update(f"{name} {len(data)}\n".encode() + data)
     return whole.hexdigest()
-
-
-def unanswered(unit: Unit, status: str, reason: str, message: str) -> Result:
-    """A terminal result without an answer."""
-    return Result(
-        unit=unit.id,
-        slug=unit.slug,
-        case=unit.case,
-        folder=unit.folder,
-        executor=unit.executor,
-        status=status,
-        reason=reason,
-        message=message,
-        repeat=unit.repeat,
-        fingerprint=unit.fingerprint,
-    )
 
 
 def add(a: Usage, b: Usage) -> Usage:

@@ -215,7 +215,7 @@ class Pool:
 
     def _not_run(self, unit: Unit) -> Result:
         why, message = self._stopped or ("stopped", "not started")
-        return _result(unit, "not-run", why, message)
+        return unanswered(unit, "not-run", why, message)
 
 
 class _Flight:
@@ -240,10 +240,11 @@ def _all(calls: Sequence[Callable[[], object]]) -> None:
 
 
 def _internal(unit: Unit, error: BaseException) -> Result:
-    return _result(unit, "failed", "internal", f"{type(error).__name__}: {error}")
+    return unanswered(unit, "failed", "internal", f"{type(error).__name__}: {error}")
 
 
-def _result(unit: Unit, status: str, reason: str, message: str) -> Result:
+def unanswered(unit: Unit, status: str, reason: str, message: str) -> Result:
+    """A terminal result without an answer."""
     return Result(
         unit=unit.id,
         slug=unit.slug,

@@ -10,7 +10,7 @@ import hashlib
 import os
 import secrets
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from prun_review.errors import ExecutorError
@@ -113,3 +113,19 @@ def available_mib() -> float | None:
     except (OSError, ValueError):
         return None
     return None
+
+
+def forbidden(reviewed: Path, names: Collection[str], root: Path) -> tuple[Path, ...]:
+    """Where no program may come from: the reviewed folder, whatever of it is under review.
+
+    Where a project reviews itself, its virtual environment usually lies in the same folder; one that
+    holds no file of the tree is let through.
+    """
+    if not root.resolve().is_relative_to(reviewed):
+        return (reviewed,)
+    tracked = {name.split("/", 1)[0] for name in names}
+    return tuple(
+        entry
+        for entry in sorted(reviewed.iterdir())
+        if entry.name in tracked or entry.is_symlink() or not (entry / "pyvenv.cfg").is_file()
+    )

@@ -18,14 +18,14 @@ from typing import Any
 from prun_review import __version__, document, extensions, planning, rundir, workspace
 from prun_review.codec import encode
 from prun_review.config import Config
-from prun_review.dispatch import Dispatcher, unanswered
+from prun_review.dispatch import Dispatcher
 from prun_review.errors import ConfigError
 from prun_review.model import ExecutorInfo, Plan, Reason, Result, RunFacts, Unit, Verdict
 from prun_review.planning import Proposal
-from prun_review.pool import Cancel, Pool, memory_jobs
+from prun_review.pool import Cancel, Pool, memory_jobs, unanswered
 from prun_review.ports import Executor, Launcher
 from prun_review.process.launch import ProcessLauncher
-from prun_review.programs import Programs, available_mib
+from prun_review.programs import Programs, available_mib, forbidden
 from prun_review.replay import Replay
 from prun_review.reporting import announcement, write_reports
 
@@ -329,19 +329,3 @@ def _write_abort(store: rundir.RunDir, why: str) -> None:
     facts = RunFacts(store.path.name, time.time(), time.time(), __version__, stopped=why)
     store.write_plan(Plan(()))
     store.write_document(document.build(facts, Plan(()), []))
-
-
-def forbidden(reviewed: Path, names: Collection[str], root: Path) -> tuple[Path, ...]:
-    """Where no program may come from: the reviewed folder, whatever of it is under review.
-
-    Where a project reviews itself, its virtual environment usually lies in the same folder; one that
-    holds no file of the tree is let through.
-    """
-    if not root.resolve().is_relative_to(reviewed):
-        return (reviewed,)
-    tracked = {name.split("/", 1)[0] for name in names}
-    return tuple(
-        entry
-        for entry in sorted(reviewed.iterdir())
-        if entry.name in tracked or entry.is_symlink() or not (entry / "pyvenv.cfg").is_file()
-    )

@@ -15,13 +15,13 @@ from typing import Any
 
 import pytest
 
-from prun_review.dispatch import unanswered
 from prun_review.model import Plan, Result, Unit
 from prun_review.planning import Collected
 from prun_review.plugin.collect import Collector, is_probe
 from prun_review.plugin.items import RESULT, give
 from prun_review.plugin.scope import Scope
 from prun_review.plugin.session import ReviewSession
+from prun_review.pool import unanswered
 from prun_review.rundir import RunView
 
 POLL = 0.05
