@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +25,19 @@ if TYPE_CHECKING:
 GATE = "prun_review::gate"
 """Node id of the report that carries the verdict."""
 EXTENDED_INCOMPLETE = 10
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """A further Ctrl-C is ignored while results are brought in: that takes seconds and is bounded."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 class ReviewSession:
@@ -112,7 +128,8 @@ class ReviewSession:
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """Ctrl-C: end what is in flight now, not when the summary is written."""
         self.interrupted = excinfo.type is KeyboardInterrupt  # xdist has a subclass of its own for -x
-        self.review.stop("interrupted", "interrupted")
+        with _undisturbed():
+            self.review.stop("interrupted", "interrupted")
 
     # --- concluding -------------------------------------------------------------------------
 
@@ -120,7 +137,8 @@ class ReviewSession:
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> object:
         """Conclude before the terminal writes its summary; set the exit status last."""
         try:
-            self._conclude(session, exitstatus)
+            with _undisturbed():
+                self._conclude(session, exitstatus)
         except Exception as error:  # a verdict that cannot be reached is told, and never green
             self.trouble = f"{type(error).__name__}: {error}"
             self._report_gate("INCOMPLETE: " + self.trouble)
