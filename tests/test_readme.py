@@ -105,7 +105,7 @@ def test_the_probe_examples_are_collected_as_described_and_run(project: Project)
     listed = project.run("panels/", "--collect-only", "-q").outlines
     assert any(line.endswith("probe_injection[auth-left]") for line in listed)
     assert any(line.endswith("probe_ledger_format[right]") for line in listed)
-    project.answers({"payload": payload(examined=["src/auth/core.py"])})
+    project.answers({"payload": payload(examined=["src/auth/core.py", "src/billing/core.py"])})
     result = project.run("panels/security")
     assert result.ret == 0, result.stdout.str()
 

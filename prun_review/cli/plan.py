@@ -42,6 +42,8 @@ def run(args: argparse.Namespace) -> int:
 
     paths = list(args.paths) or [str(p) for p in _default_panels(*read_settings(_here()))]
     options = ["--collect-only", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    # This process has the package loaded already; a project whose warnings are errors must not mind.
+    options += ["-W", "ignore:Module already imported:pytest.PytestAssertRewriteWarning"]
     options += ["--prun-offline"] if args.offline else []
     options += ["--prun-executors", args.executors] if args.executors else []
     options += ["-k", args.k] if args.k else []
