@@ -37,7 +37,8 @@ def _undisturbed() -> Iterator[None]:
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        # None: whoever embeds Python set a handler of its own, which cannot be put back from here.
+        signal.signal(signal.SIGINT, signal.default_int_handler if before is None else before)
 
 
 class ReviewSession:
