@@ -399,6 +399,8 @@ class TestAttempts:
             "result-file": str(out.parent / "result.json"),
             "dispatch-pid": str(os.getpid()),
             "pre-mtime": "0",
+            "tail": "",
+            "stderr": "",
         }
         assert (out / "d/s.json").read_text() == "{}"
         assert (launch.stdin, launch.stdout, launch.stderr) == (

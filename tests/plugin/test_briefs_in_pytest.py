@@ -158,7 +158,8 @@ def probe_cheap():
     )
     project.answers({"payload": payload()})
     result = project.run("panels/", "-v")
-    result.stdout.fnmatch_lines(["*probe_cheap[[]left~1]*", "*probe_cheap[[]left~2]*"], consecutive=False)
+    # in order of completion, which is anybody's guess
+    result.stdout.fnmatch_lines_random(["*probe_cheap[[]left~1]*", "*probe_cheap[[]left~2]*"])
     assert project.calls() == ["left", "left"]
     # two runs of one vendor are never two vendors
     assert project.report()["verdict"]["outcome"] == "INCOMPLETE"
