@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from prun_review.budget import Budget
 from prun_review.errors import ConfigError
 from prun_review.model import SEVERITIES, Policy
 
@@ -24,7 +25,7 @@ class ExecutorConfig:
 
     name: str
     type: str = ""
-    """``codex``, ``claude``, ``command``, ``analyser``; known by name for the built-in ones."""
+    """``codex``, ``claude``, ``command``, ``analyser``, ``inbox``; known by name for the built-in ones."""
     path: str = ""
     """Absolute path of the program; empty: PATH, then the package that carries it."""
     model: str = ""
@@ -50,6 +51,12 @@ class ExecutorConfig:
     """``analyser``: severity by rule id or rule prefix; the longest prefix wins."""
     obey_suppressions: bool = False
     """``analyser``: take in-code suppressions (``# noqa``) at their word."""
+    provides: tuple[str, ...] = ()
+    """What it has beyond answering (``mcp:gmail``): briefs with ``needs`` go to who declares them."""
+    stall: float = -1.0
+    """Seconds of silence after which a dispatch of it is stalled; 0: never; -1: the run's ``stall``."""
+    inbox: str = ""
+    """``inbox``: the folder for prompts and results, relative to the trusted root."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +76,14 @@ class Config:
     """Ask ``offline_executors`` instead of ``executors``."""
     replay: str = ""
     """Run whose stored answers are judged again."""
+    resume: str = ""
+    """Take over valid results of the same fingerprint: from this run, or ``latest`` for all stored ones."""
+    stall: float = 600.0
+    """Seconds without growth of its output after which a dispatch is stalled; 0: never."""
+    retries: int = 2
+    """How often a failure that can pass on retry is tried again."""
+    budget: str = ""
+    """What the run may spend, as in ``5usd`` or ``5usd,2Mtok``; nothing new starts once it is reached."""
     heartbeat: float = 60.0
     """Seconds between progress lines."""
     dispatch: str = "auto"
@@ -109,18 +124,24 @@ _CHOICES = {
     "rule": ("consensus", "single"),
     "block": SEVERITIES,
     "reader": ("sarif", "pylint-json2"),
-    "type": ("codex", "claude", "command", "analyser"),
+    "type": ("codex", "claude", "command", "analyser", "inbox"),
 }
 
 
-def load(table: Mapping[str, Any], options: Mapping[str, Any] | None = None) -> Config:
-    """The configuration of ``[tool.prun_review]`` with command-line ``options`` over it.
+def load(
+    table: Mapping[str, Any],
+    options: Mapping[str, Any] | None = None,
+    environment: Mapping[str, Any] | None = None,
+) -> Config:
+    """The configuration of ``[tool.prun_review]``, ``environment`` over it, command line over both.
 
-    ``options`` holds only what was given; ``ConfigError`` names key, place and remedy.
+    ``options`` and ``environment`` hold only what was given, under the names of the keys;
+    ``ConfigError`` names key, place and remedy.
     """
     config = Config()
     sources = dict.fromkeys(_KEYS, "default")
-    for where, given in (("pyproject.toml", table), ("command line", options or {})):
+    layers = (("pyproject.toml", table), ("environment", environment or {}), ("command line", options or {}))
+    for where, given in layers:
         place = PLACE if where == "pyproject.toml" else where
         for key, value in given.items():
             name = key.replace("-", "_")
@@ -142,6 +163,10 @@ def _set(config: Config, name: str, value: Any, place: str) -> Config:
         raise ConfigError(f"jobs must be at least 1, got {checked}", place=place, remedy="jobs = 12")
     if name == "timeout" and checked <= 0:
         raise ConfigError(f"timeout must be above 0 s, got {checked}", place=place, remedy="timeout = 900")
+    if name in ("stall", "retries") and checked < 0:
+        raise ConfigError(f"{name} is {checked}", place=place, remedy=f"{name} = 0 turns it off")
+    if name == "budget":
+        Budget.parse(checked)
     if name in ("panels", "executors", "offline_executors") and not checked:
         raise ConfigError(f"{name} is empty", place=place, remedy=f"leave {name} out for its default")
     return replace(config, **{name: checked})

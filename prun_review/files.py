@@ -174,6 +174,17 @@ def blot(base: Path, name: str, values: Collection[bytes]) -> None:
         os.close(fd)
 
 
+def shorten(base: Path, name: str, size: int) -> None:
+    """Cut an ordinary file down to ``size`` bytes; one that is shorter, or none, is left alone."""
+    with suppress(OSError):
+        fd = _open_regular(base, name, os.O_RDWR)
+        try:
+            if os.fstat(fd).st_size > size:
+                os.ftruncate(fd, size)
+        finally:
+            os.close(fd)
+
+
 def remove_tree(path: Path) -> None:
     """Remove a directory whose folders may be read-only; what is already gone is no error."""
     with suppress(FileNotFoundError):

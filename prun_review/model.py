@@ -112,6 +112,17 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
+class Source:
+    """One web page that a research answer stands on."""
+
+    url: str
+    status: int | None
+    """HTTP status of the fetch; None where no answer came."""
+    via: str
+    """How it was fetched: the tool's or service's name."""
+
+
+@dataclass(frozen=True, slots=True)
 class Header:
     """The prun return contract's header lines."""
 
@@ -132,6 +143,8 @@ class Answer:
     """The files the executor says it read."""
     findings: Findings = field(default_factory=Findings)
     choice: Choice | None = None
+    sources: tuple[Source, ...] = ()
+    """Where the contract asks for sources: every page that was fetched, blocked ones included."""
     body: str = ""
     """The prose of a ``prose`` answer, or what stood beside the payload."""
 
@@ -146,6 +159,8 @@ class Contract:
     """For ``choice``: the options, two or more."""
     criteria: tuple[str, ...] = ()
     """For ``choice``: what each option is scored on."""
+    sources: bool = False
+    """The answer also lists the web pages that it stands on, with the HTTP status of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +189,8 @@ class Brief:
     """``read``, ``run`` or ``full``."""
     timeout: float = 900.0
     """Seconds of wall time for one attempt."""
+    needs: tuple[str, ...] = ()
+    """What its executor must provide (``mcp:gmail``), as executor tables declare it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +257,8 @@ class Exit:
     """Exit status; negative for a signal, as in :mod:`subprocess`; None if it never started."""
     ended_by: str = ""
     """Empty: by itself.  ``timeout``, ``cancelled``, ``output`` (wrote too much), ``lost`` (its shim died),
-    ``spawn`` (it never started), or what ``Process.stop`` was told."""
+    ``spawn`` (it never started), or what ``Process.stop`` was told: ``stall``, ``startup``, ``finished``,
+    a reason code."""
     seconds: float = 0.0
     note: str = ""
 
@@ -254,6 +272,8 @@ class Reading:
     reason: str = "ok"
     """Reason code of a failure (``rate-limited``, ``not-logged-in``, ``no-answer``...)."""
     message: str = ""
+    retry_after: float | None = None
+    """Seconds that the vendor says to wait before asking again, where it says so."""
     payload: Any = None
     """Native structured output (parsed JSON), or None."""
     text: str = ""
@@ -290,6 +310,9 @@ class Result:
     """What was mended or given up to keep the rest; ``lost-finding`` entries forbid PASS."""
     usage: Usage = field(default_factory=Usage)
     attempts: int = 0
+    """Dispatches made for it: the first, retries and the re-ask."""
+    retried: tuple[str, ...] = ()
+    """Reason codes of the attempts that failed and were made again, in order."""
     seconds: float = 0.0
     suppressed: tuple[Finding, ...] = ()
     fingerprint: str = ""
@@ -427,3 +450,7 @@ class RunFacts:
     """Planned units that no pytest report spoke of."""
     replay_of: str = ""
     """Run id whose stored answers were judged again."""
+    resumed_from: tuple[str, ...] = ()
+    """Run ids from which results of the same fingerprint were taken over."""
+    budget: str = ""
+    """The budget of the run in words, and what of it was spent; empty where there is none."""

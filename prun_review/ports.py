@@ -83,6 +83,48 @@ class Output:
     """Outputs that were refused (a link, a FIFO), and what was cut from standard error."""
 
 
+@dataclass(frozen=True, slots=True)
+class Supervision:
+    """How a dispatch of an executor is watched while it runs."""
+
+    startup: float = 0.0
+    """Seconds within which it must have written something; 0 where it may be silent to its end."""
+    stall: float | None = None
+    """Seconds without growth of its output after which it counts as stalled; None: the run's
+    setting, 0: never."""
+    stagger: float = 0.0
+    """Least seconds between two starts.  Above 0 the first dispatch of a run also starts alone and
+    the others wait until it has written something: it refreshes the login and warms the home."""
+    grace: float = 20.0
+    """Seconds of silence that a finished answer gets before a worker that does not exit is ended."""
+
+
+UNWATCHED = Supervision()
+"""Nothing beyond the run's stall limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a dispatch that still runs has written so far."""
+
+    sizes: Mapping[str, int]
+    """Bytes by file name: ``tail``, ``stderr``, and the output files that are there."""
+    stdout: bytes
+    """The end of standard output, at most 64 KiB."""
+    stderr: bytes
+    """The end of standard error, at most 64 KiB."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """What an executor reads from the output of a dispatch that still runs."""
+
+    kind: str = ""
+    """Empty: nothing.  ``finished``: the whole answer is there.  ``hopeless``: it will not come."""
+    reason: str = ""
+    """With ``hopeless``: the reason code."""
+
+
 class Executor(Protocol):
     """What answers: a vendor's CLI, an analyser, any command."""
 
@@ -101,6 +143,9 @@ class Executor(Protocol):
     """Most dispatches at once, or None."""
     identity: str
     """Model and effort, or rule selection: part of the fingerprint."""
+    provides: frozenset[str]
+    """What it has beyond answering (``mcp:gmail``), for briefs with ``needs``."""
+    supervision: Supervision
 
     def locate(self, env: Mapping[str, str], forbidden: Sequence[Path]) -> Located | Missing:
         """Find the program; never below a ``forbidden`` directory or by a relative PATH entry."""
@@ -116,6 +161,9 @@ class Executor(Protocol):
 
     def command(self, request: Request) -> Command:
         """What to start; may raise ``BriefError`` for what it cannot do."""
+
+    def sign(self, seen: Seen) -> Sign:
+        """What the output so far says; called every second or so, and never raises."""
 
     def read(self, output: Output, request: Request) -> Reading:
         """Classify the output and find the answer in it; never raises on hostile output."""
@@ -178,8 +226,14 @@ class Store(Protocol):
     def record(self, out: Path, prompt: str, command: Command) -> Launch:
         """Write prompt, argv and input files into the attempt; the launch that belongs to it."""
 
-    def collect(self, out: Path, command: Command, exit: Exit) -> Output:
-        """Read back what the attempt left, capped."""
+    def look(self, out: Path, command: Command) -> Seen:
+        """What the attempt has written so far; never raises."""
+
+    def collect(
+        self, out: Path, command: Command, exit: Exit, upto: Mapping[str, int] | None = None
+    ) -> Output:
+        """Read back what the attempt left, capped.  ``upto``: only so many bytes of each file count,
+        because what came later was written by a worker that had been signalled."""
 
     def finish(self, result: Result) -> None:
         """Write the terminal result and its ledger entry; a second call for a unit is refused."""

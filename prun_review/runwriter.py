@@ -18,12 +18,15 @@ from prun_review.errors import RunDirError
 from prun_review.ledger import Ledger
 from prun_review.locks import Lock
 from prun_review.model import Exit, Plan, Result, Unit
-from prun_review.ports import Command, Launch, Output
+from prun_review.ports import Command, Launch, Output, Seen
 from prun_review.runview import DOCUMENT, LEDGER, LOCK, PLAN, RESULT, RunView, checked_slug
 
 STREAM_CAP = 32 << 20
 """Bytes kept of a stream or output file, from its end: event streams put the answer last."""
 
+
+LOOK_CAP = 64 << 10
+"""Bytes looked at of a stream while its attempt runs."""
 
 STREAMS = ("tail", "stderr")
 """Standard output and standard error of an attempt."""
@@ -175,11 +178,23 @@ class RunDir(RunView):
             tag=f"{self.id}/{unit.slug}/{out.name}",
         )
 
-    def collect(self, out: Path, command: Command, exit: Exit) -> Output:
+    def look(self, out: Path, command: Command) -> Seen:
+        """What the attempt has written so far; never raises."""
+        sizes = {}
+        for name in dict.fromkeys((*STREAMS, *command.outputs)):
+            with suppress(OSError):
+                sizes[name] = (out / name).lstat().st_size
+        ends = [files.take_regular(out, name, LOOK_CAP).data for name in STREAMS]
+        return Seen(sizes, *ends)
+
+    def collect(
+        self, out: Path, command: Command, exit: Exit, upto: Mapping[str, int] | None = None
+    ) -> Output:
         """Read back what the attempt left, capped; never raises, whatever a worker put there.
 
-        ``cut`` speaks of standard output and output files, ``notes`` of standard error and of outputs
-        that were refused.
+        ``upto``: only so many bytes of each file count; the rest is cut off on disk too.  ``cut``
+        speaks of standard output and output files, ``notes`` of standard error and of outputs that
+        were refused.
         """
         cut: list[str] = []
         notes: list[str] = []
@@ -190,6 +205,8 @@ class RunDir(RunView):
             if name in made and _identity(out / name) != made[name]:
                 notes.append(f"{name} was replaced while the attempt ran; it is not read")
                 continue
+            if upto is not None:
+                files.shorten(out, name, upto.get(name, 0))
             files.blot(out, name, values)
             taken = files.take_regular(out, name, STREAM_CAP)
             if not taken.refused:

@@ -29,7 +29,7 @@ from prun_review.executors.sources import Sources
 from prun_review.executors.suppressions import Suppressions
 from prun_review.executors.tools import BUILT_IN, Start, Tool, template
 from prun_review.model import SEVERITIES, Finding, Findings, Reading
-from prun_review.ports import Command, Executor, Located, Missing, Output, Request
+from prun_review.ports import Command, Executor, Located, Missing, Output, Request, Seen, Sign, Supervision
 
 
 def built_in(config: Config) -> dict[str, Executor]:
@@ -49,6 +49,8 @@ class Analyser:
     contracts = frozenset({"findings"})
     paid = False
     native = True
+    provides: frozenset[str] = frozenset()
+    supervision = Supervision(stall=0)  # it ends by itself, and is silent until then
 
     def __init__(self, tool: Tool, table: ExecutorConfig) -> None:
         for rule, severity in table.severities.items():
@@ -73,6 +75,10 @@ class Analyser:
     def version_argv(self, located: Located) -> tuple[str, ...]:
         """The command that prints its version."""
         return (*located.argv, *self._tool.version)
+
+    def sign(self, seen: Seen) -> Sign:
+        """Nothing can be told before its end."""
+        return Sign()
 
     def login_argv(self, located: Located) -> tuple[str, ...] | None:
         """None: nobody logs in to an analyser."""

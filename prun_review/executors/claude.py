@@ -18,7 +18,7 @@ from prun_review.config import ExecutorConfig
 from prun_review.errors import BriefError
 from prun_review.executors import environment, reasons
 from prun_review.model import Reading, Usage
-from prun_review.ports import Command, Located, Missing, Output, Request
+from prun_review.ports import UNWATCHED, Command, Located, Missing, Output, Request, Seen, Sign, Supervision
 
 FIXED = {
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
@@ -84,6 +84,8 @@ class Claude:
     args: tuple[str, ...] = ()
     paid: bool = True
     native: bool = True
+    provides: frozenset[str] = frozenset()
+    supervision: Supervision = UNWATCHED
 
     @classmethod
     def configured(cls, table: ExecutorConfig) -> Claude:
@@ -149,6 +151,10 @@ class Claude:
             cwd=request.tree,
             stdin=request.prompt.encode("utf-8", "replace"),
         )
+
+    def sign(self, seen: Seen) -> Sign:
+        """Nothing can be told before its end."""
+        return Sign()
 
     def read(self, output: Output, request: Request) -> Reading:
         """Exit status 0, ``is_error`` false and a structured output make an answer; never ``subtype``."""

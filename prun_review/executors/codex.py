@@ -21,7 +21,7 @@ from typing import Any
 from prun_review.config import ExecutorConfig
 from prun_review.executors import environment, reasons
 from prun_review.model import Reading, Usage
-from prun_review.ports import Command, Located, Missing, Output, Request
+from prun_review.ports import UNWATCHED, Command, Located, Missing, Output, Request, Seen, Sign, Supervision
 
 SCHEMA, ANSWER = "schema.json", "last.json"
 """The schema given to ``--output-schema`` and the final message from ``-o``, below the attempt."""
@@ -60,6 +60,8 @@ class Codex:
     args: tuple[str, ...] = ()
     paid: bool = True
     native: bool = True
+    provides: frozenset[str] = frozenset()
+    supervision: Supervision = UNWATCHED
 
     @classmethod
     def configured(cls, table: ExecutorConfig) -> Codex:
@@ -122,6 +124,10 @@ class Codex:
             files=files,
             outputs=(ANSWER,),
         )
+
+    def sign(self, seen: Seen) -> Sign:
+        """Nothing can be told before its end."""
+        return Sign()
 
     def read(self, output: Output, request: Request) -> Reading:
         """Only ``turn.completed`` with exit status 0 and a final message is an answer."""

@@ -22,7 +22,7 @@ from prun_review.config import ExecutorConfig
 from prun_review.errors import BriefError, ConfigError
 from prun_review.executors import environment, reasons
 from prun_review.model import Reading
-from prun_review.ports import Command, Located, Missing, Output, Request
+from prun_review.ports import UNWATCHED, Command, Located, Missing, Output, Request, Seen, Sign, Supervision
 
 PLACEHOLDERS = ("tree", "out", "schema", "model")
 """Snapshot of the reviewed tree, answer file, schema file, configured model."""
@@ -49,6 +49,8 @@ class AnyCommand:
     model: str = ""
     paid: bool = True
     native: bool = False
+    provides: frozenset[str] = frozenset()
+    supervision: Supervision = UNWATCHED
 
     @classmethod
     def configured(cls, table: ExecutorConfig) -> AnyCommand:
@@ -122,6 +124,10 @@ class AnyCommand:
             files={SCHEMA: environment.sent(request.schema or {}).encode()} if wants_schema else {},
             outputs=(ANSWER,) if self._names_out else (),
         )
+
+    def sign(self, seen: Seen) -> Sign:
+        """Nothing can be told before its end."""
+        return Sign()
 
     def read(self, output: Output, request: Request) -> Reading:
         """Exit status 0 and a whole, non-empty text are an answer; anything else is a failure."""
