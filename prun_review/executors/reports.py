@@ -92,10 +92,11 @@ def finding_of(
     The title is the tool's message and the rule's name, the first sentence of the detail the kind
     of defect in our words: the same words whoever reports it.
     """
-    tool, rule, name = clean(tool)[:80], clean(rule)[:80], clean(name)[:80]
+    tool, rule, name = (" ".join(clean(word).split())[:80].strip() for word in (tool, rule, name))
     kind = kind_of(tool, rule) or otherwise
-    said = " ".join(clean(message).split()) or f"{tool} reports {rule or 'a result without a message'}"
-    title = said[:_TITLE].rstrip(" .")
+    without = f"{tool} reports {rule or 'a result without a message'}"
+    said = " ".join(clean(message).split()) or without
+    title = said[:_TITLE].rstrip(" .") or without
     if name not in ("", title, "blacklist"):  # bandit's name of forty rules that have their own ids
         title = f"{title} ({name})"
     first = kind.phrase[:1].upper() + kind.phrase[1:] + "." if kind.phrase else said
