@@ -152,6 +152,7 @@ def _unit(unit: Unit, result: Result | None, absent: str) -> Row:
         "seconds": r.seconds,
         "usage": encode(r.usage),
         "examined": list(r.answer.examined) if r.answer else [],
+        "sources": encode(r.answer.sources) if r.answer else [],
         "suppressed": encode(r.suppressed),
         "conclusion": r.answer.header.conclusion if r.answer else "",
     }
