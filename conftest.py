@@ -6,7 +6,8 @@ import signal
 
 pytest_plugins = ["pytester"]
 
-# A shell that starts the tests in the background leaves SIGINT ignored, and every process that a
-# test starts would inherit that: Ctrl-C could not be tested.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# A shell that starts the tests in the background leaves SIGINT ignored, nohup SIGHUP, and every
+# process that a test starts would inherit that: neither could be tested.
+for _signal, _handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+    if signal.getsignal(_signal) is signal.SIG_IGN:
+        signal.signal(_signal, _handler)
