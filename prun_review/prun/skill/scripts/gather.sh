@@ -1,0 +1,11 @@
+#!/bin/sh
+# gather of the prun protocols: calls `prun-review gather`. PRUN_REVIEW_BIN names another program.
+if [ -n "${PRUN_REVIEW_BIN:-}" ] || command -v prun-review >/dev/null 2>&1; then
+    exec "${PRUN_REVIEW_BIN:-prun-review}" gather "$@"
+fi
+# -P: nothing of the working directory is imported, which may be a tree under review.
+if python3 -P -c 'import prun_review' >/dev/null 2>&1; then
+    exec python3 -P -m prun_review gather "$@"
+fi
+echo "gather: prun-review is not installed; remedy: pip install prun-review, or set PRUN_REVIEW_BIN" >&2
+exit 2
