@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from prun_review import honesty
+from prun_review import honesty, sources
 from prun_review.mending import mend
 from prun_review.model import Answer, Contract, Header, Violation
 from prun_review.payload import (
@@ -109,10 +109,17 @@ def _structured(
     answer, told = _ask(kind, made, contract, body)
     if answer or not faults:  # a kind need not cope with what is already known to be broken
         faults += told
+    salvage = mended.salvage
+    if answer and contract.sources:
+        weighed = sources.weigh(answer.sources)
+        answer = replace(answer, sources=weighed.kept)
+        faults += weighed.violations
+        salvage = [*salvage, *weighed.salvage]
     if answer:
         findings = "findings" in made
-        faults += _doubts(answer, blind=not answer.examined or (findings and not answer.findings))
-    return _judged(answer, faults, mended.salvage)
+        doubts = _doubts(answer, blind=not answer.examined or (findings and not answer.findings))
+        faults += (doubt for doubt in doubts if not sources.explains(answer.sources, doubt))
+    return _judged(answer, faults, salvage)
 
 
 def _invalid(made: Any, schema: Mapping[str, Any]) -> list[Violation]:

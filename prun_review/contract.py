@@ -13,6 +13,7 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+from prun_review import sources
 from prun_review.checking import Judged, judge_answer
 from prun_review.model import Answer, Choice, Contract, Finding, Findings, Header, Score, Violation
 from prun_review.payload import FINDING_KEYS, HEADER_NAMES, render_result
@@ -44,6 +45,17 @@ def load_schema(name: str) -> dict[str, Any]:
     return schema
 
 
+def _schema(name: str, contract: Contract) -> dict[str, Any]:
+    """The schema of a kind, with sources where the contract asks for them."""
+    schema = load_schema(name)
+    return sources.extended(schema) if contract.sources else schema
+
+
+def _asked(text: str, contract: Contract) -> str:
+    """The instructions of a kind, with those for sources where the contract asks for them."""
+    return f"{text}\n{sources.INSTRUCTIONS}" if contract.sources else text
+
+
 def _header(payload: dict[str, Any]) -> Header:
     return Header(**{key: payload[key] for key in HEADER_NAMES})
 
@@ -60,12 +72,12 @@ class FindingsKind:
     kind = "findings"
 
     def schema(self, contract: Contract) -> dict[str, Any] | None:
-        """``schemas/findings.json``; the same for every contract."""
-        return load_schema("findings")
+        """``schemas/findings.json``, with sources where the contract asks for them."""
+        return _schema("findings", contract)
 
     def instructions(self, contract: Contract) -> str:
         """What each key means, and the rules that hold between them."""
-        return f"""{_COMMON}
+        text = f"""{_COMMON}
 `findings` holds one entry per defect; an empty list says that you looked and found none.
 For each: `title` in one line; `detail` says why it is a defect and what follows from it; `file`, `line`
 and `end_line` say where (null where there is no place); `quote` is the offending source text copied
@@ -74,6 +86,7 @@ verbatim from the file, at least one whole expression, because it is searched th
 defect is real; `suggestion` says how to mend it, or null.
 `verdict` is `request-changes` only with findings, and never `approve` beside one that is high or critical.
 If you could not read what you needed, say so in `open_items`: an honest gap is worth more than a guess."""
+        return _asked(text, contract)
 
     def check(self, payload: Any, contract: Contract) -> list[Violation]:
         """The rules between verdict, findings and files examined."""
@@ -98,6 +111,7 @@ If you could not read what you needed, say so in `open_items`: an honest gap is 
             verdict=payload["verdict"],
             examined=tuple(payload["examined"]),
             findings=Findings(_finding(item) for item in payload["findings"]),
+            sources=sources.records(payload),
         )
 
 
@@ -120,7 +134,7 @@ class ChoiceKind:
 
     def schema(self, contract: Contract) -> dict[str, Any] | None:
         """``schemas/choice.json`` with the contract's options and criteria as the only words."""
-        schema = load_schema("choice")
+        schema = _schema("choice", contract)
         parts = schema["properties"]
         cell = parts["scores"]["items"]["properties"]
         for part in (parts["choice"], parts["ranking"]["items"], cell["option"]):
@@ -140,12 +154,13 @@ class ChoiceKind:
             if criteria
             else "`scores` is an empty list: this question has no criteria."
         )
-        return f"""{_COMMON}
+        text = f"""{_COMMON}
 The options are: {options}.
 `choice` is one of them; `ranking` holds every option once, best first, and begins with your choice.
 {scores}
 `confidence` is your probability from 0 to 1 that the choice is right; `would_change_mind` names the
 evidence that would lead you to another one."""
+        return _asked(text, contract)
 
     def check(self, payload: Any, contract: Contract) -> list[Violation]:
         """Ranking and score table are complete and headed by the choice."""
@@ -186,6 +201,7 @@ evidence that would lead you to another one."""
             header=_header(payload),
             examined=tuple(payload["examined"]),
             choice=choice if payload["choice"] else None,
+            sources=sources.records(payload),
         )
 
 

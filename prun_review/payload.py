@@ -314,6 +314,8 @@ def payload_of(answer: Answer) -> dict[str, Any] | None:
     """The payload that says the same as ``answer``; None for prose."""
     shape: dict[str, Any] = {key: getattr(answer.header, key) for key in HEADER_NAMES}
     shape["examined"] = list(answer.examined)
+    if answer.sources:
+        shape["sources"] = [{"url": s.url, "status": s.status, "via": s.via} for s in answer.sources]
     if answer.choice:
         cells = ("option", "criterion", "score", "reason")
         return shape | {

@@ -31,6 +31,8 @@ _ACCESS = {
     "full": "You may read, run programs and change files in the working directory.",
 }
 
+_WEB = "You may search the web and fetch pages; write nothing there and send nothing of the source tree."
+
 
 def compose(unit: Unit, kind: ContractKind, *, fence: str, native: bool, tree_note: str = "") -> str:
     """The whole prompt of a first attempt.
@@ -93,7 +95,8 @@ _WORK = """\
 def _surroundings(unit: Unit, tree_note: str) -> str:
     access = _ACCESS.get(unit.brief.access, _ACCESS["read"])
     note = f" {escape(tree_note, 2_000)}" if tree_note.strip() else ""
-    return f"# Where you are\n\nThe working directory is the root of the source tree.{note} {access}"
+    web = f" {_WEB}" if unit.brief.contract.sources else ""
+    return f"# Where you are\n\nThe working directory is the root of the source tree.{note} {access}{web}"
 
 
 def _files(unit: Unit, fence: str) -> list[str]:
