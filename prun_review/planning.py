@@ -16,9 +16,14 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from prun_review.codec import encode
-from prun_review.errors import BriefError
+from prun_review.errors import BriefError, PlanError
 from prun_review.model import Brief, NotAsked, Plan, Unit
 from prun_review.ports import Executor
+
+UNMET = "unmet-needs"
+"""Reason code of a proposal that no executor can be asked: such a plan is refused as a whole."""
+MOST_TOLD = 5
+"""Cases named in the error about such a plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +87,11 @@ def make(
 ) -> tuple[Plan, dict[str, str]]:
     """The plan, and for units whose brief is broken the reason by unit id.
 
-    Two items of one id (``--count``) are two units of different repeats, never one result for two.
+    ``PlanError`` where a probe needs what no executor declares: nothing is dispatched at all, since
+    asking the others first would spend on a run that cannot become whole.  Two items of one id
+    (``--count``) are two units of different repeats, never one result for two.
     """
+    _refuse_unmet([p for p in proposals if p.not_asked == UNMET])
     units: list[Unit] = []
     broken: dict[str, str] = {}
     not_asked: list[NotAsked] = []
@@ -109,6 +117,17 @@ def make(
             )
         units.append(unit)
     return Plan(tuple(units), tuple(not_asked)), broken
+
+
+def _refuse_unmet(unmet: Sequence[Proposal]) -> None:
+    if unmet:
+        told = "; ".join(f"{p.case} ({p.place}) {p.text}" for p in unmet[:MOST_TOLD])
+        more = f"; and {len(unmet) - MOST_TOLD} more" if len(unmet) > MOST_TOLD else ""
+        raise PlanError(
+            f"{told}{more}",
+            remedy="declare it in the table of an executor that has it:"
+            ' [tool.prun_review.executor.NAME] provides = ["..."]',
+        )
 
 
 def _files(unit: Unit, tree: Tree, executor: Executor | None) -> tuple[str, ...]:

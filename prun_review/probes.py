@@ -2,13 +2,19 @@
 
 ``brief`` is a pytest marker.  It checks nothing when it is applied: a malformed brief must fail its
 own item, not the import of the whole file, so all checks are in :func:`resolve`.
+
+Who is asked (:func:`route`): a probe that names nothing goes to the configured ``executors``, which
+begin with codex; "in doubt, Codex" means no more than that.  Only what codex cannot do is sent
+elsewhere: a probe with ``needs`` goes to those of its executors that provide all of them, and where
+none does, to every known executor that declares them.
 """
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +25,8 @@ if TYPE_CHECKING:
     import pytest
 
 MARK = "brief"
-FIELDS = ("prompt", "reads", "contract", "executors", "access", "timeout", "repeat")
-SHAPING = ("executors", "contract", "repeat")
+FIELDS = ("prompt", "reads", "contract", "sources", "executors", "needs", "access", "timeout", "repeat")
+SHAPING = ("executors", "needs", "contract", "sources", "repeat")
 """Fields that decide how many items there are: they stand on the function or the module only."""
 ACCESS = ("read", "run", "full")
 
@@ -30,7 +36,9 @@ def brief(
     prompt: str | Path | Callable[..., str] | None = None,
     reads: Sequence[str] | None = None,
     contract: Contract | str | None = None,
+    sources: bool | None = None,
     executors: Sequence[str] | None = None,
+    needs: Sequence[str] | None = None,
     access: str | None = None,
     timeout: float | None = None,
     repeat: int | None = None,
@@ -40,9 +48,12 @@ def brief(
 
     prompt: instead of the docstring: text, a file (relative to the probe file) or a function of the
     probe's parameters.  reads: patterns of files in the reviewed tree; their names go into the
-    prompt.  contract: ``"findings"`` (default), ``"prose"`` or :func:`choice`.  executors: who is
-    asked, instead of the configured ones.  access: ``"read"`` (default), ``"run"``, ``"full"``.
-    timeout: seconds per attempt.  repeat: how often each executor is asked.
+    prompt.  contract: ``"findings"`` (default), ``"prose"`` or :func:`choice`.  sources: True for a
+    question about the web: the answer lists every page fetched with its HTTP status; not with prose,
+    and only with ``access="full"``.  executors: who is asked, instead of the configured ones.  needs:
+    what they must provide (``"mcp:gmail"``), as ``provides`` in executor tables declares it.  access:
+    ``"read"`` (default), ``"run"``, ``"full"``.  timeout: seconds per attempt.  repeat: how often
+    each executor is asked.
     """
     import pytest
 
@@ -50,7 +61,9 @@ def brief(
         "prompt": prompt,
         "reads": reads,
         "contract": contract,
+        "sources": sources,
         "executors": executors,
+        "needs": needs,
         "access": access,
         "timeout": timeout,
         "repeat": repeat,
@@ -79,14 +92,19 @@ def merge(marks: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     return merged
 
 
-def shape(fields: Mapping[str, Any]) -> tuple[Contract, tuple[str, ...] | None, int]:
-    """Contract, executors (None: the configured ones) and repeat of merged fields."""
-    contract = fields.get("contract", Contract())
-    if isinstance(contract, str):
-        contract = Contract(contract)
-    if not isinstance(contract, Contract):
-        raise BriefError(f"contract is {contract!r}", remedy="'findings', 'prose' or choice('a', 'b')")
-    _check_choice(contract)
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The fields of a brief that decide which items there are."""
+
+    contract: Contract = field(default_factory=Contract)
+    executors: tuple[str, ...] | None = None
+    """Who is asked; None: the configured ones."""
+    needs: tuple[str, ...] = ()
+    repeat: int = 1
+
+
+def shape(fields: Mapping[str, Any]) -> Shape:
+    """The shaping part of merged fields; ``BriefError``."""
     executors = fields.get("executors")
     if executors is not None:
         executors = _strings("executors", executors)
@@ -95,7 +113,69 @@ def shape(fields: Mapping[str, Any]) -> tuple[Contract, tuple[str, ...] | None, 
     repeat = fields.get("repeat", 1)
     if not isinstance(repeat, int) or isinstance(repeat, bool) or not 1 <= repeat <= 100:
         raise BriefError(f"repeat is {repeat!r}", remedy="a whole number from 1 to 100")
-    return contract, executors, repeat
+    needs = tuple(dict.fromkeys(_strings("needs", fields.get("needs", ()))))
+    return Shape(_contract(fields), executors, needs, repeat)
+
+
+def _contract(fields: Mapping[str, Any]) -> Contract:
+    contract = fields.get("contract", Contract())
+    if isinstance(contract, str):
+        contract = Contract(contract)
+    if not isinstance(contract, Contract):
+        raise BriefError(f"contract is {contract!r}", remedy="'findings', 'prose' or choice('a', 'b')")
+    _check_choice(contract)
+    sources = fields.get("sources", contract.sources)
+    if not isinstance(sources, bool):
+        raise BriefError(f"sources is {sources!r}", remedy="True or False")
+    if sources and contract.kind == "prose":
+        raise BriefError(
+            "sources go with a payload, and a prose answer has none",
+            remedy="contract='findings' or choice('a', 'b'), or leave sources out",
+        )
+    return replace(contract, sources=sources)
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Who is asked, and who is not."""
+
+    asked: tuple[str, ...]
+    left_out: tuple[tuple[str, str, str], ...] = ()
+    """Executor name, reason code and words of each that is not asked."""
+    unmet: str = ""
+    """Why nobody can be asked: a need that no executor declares."""
+
+
+def route(
+    wanted: Shape, chosen: Sequence[str], provided: Mapping[str, Collection[str]], *, restricted: bool
+) -> Route:
+    """The routing rule.  ``chosen``: the configured executors; ``restricted``: nobody else may be asked.
+
+    ``provided`` says of every known executor what it declares.  Contracts are not looked at.
+    """
+    named = tuple(dict.fromkeys(wanted.executors or chosen))
+    able = [name for name, has in provided.items() if set(wanted.needs) <= set(has)]
+    if wanted.needs and not able:
+        return Route((), unmet=_unmet(wanted.needs, provided))
+    asked = [name for name in named if not wanted.needs or name in able]
+    left = [(name, "needs", _lacks(name, wanted.needs, provided)) for name in named if name not in asked]
+    asked = asked or able
+    if restricted:
+        others = [name for name in asked if name not in chosen]
+        left += [(name, "restricted", f"{name} is not among {', '.join(chosen)}") for name in others]
+    return Route(tuple(n for n in asked if not restricted or n in chosen), tuple(left))
+
+
+def _unmet(needs: Sequence[str], provided: Mapping[str, Collection[str]]) -> str:
+    nobody = [need for need in needs if not any(need in has for has in provided.values())]
+    if nobody:
+        return f"needs {', '.join(nobody)}, which no executor declares"
+    return f"needs {', '.join(needs)} together, and no executor declares all of them"
+
+
+def _lacks(name: str, needs: Sequence[str], provided: Mapping[str, Collection[str]]) -> str:
+    lacking = [need for need in needs if need not in provided.get(name, ())]
+    return f"{name} does not declare {', '.join(lacking)}"
 
 
 def resolve(
@@ -110,7 +190,7 @@ def resolve(
 
     ``BriefError`` says what is malformed.  An exception raised by a prompt function comes out as it is.
     """
-    contract, _, _ = shape(fields)
+    wanted = shape(fields)
     prompt = _prompt(fields.get("prompt"), docstring, params, folder)
     if not prompt.strip():
         raise BriefError(
@@ -120,11 +200,16 @@ def resolve(
     access = fields.get("access", "read")
     if access not in ACCESS:
         raise BriefError(f"access is {access!r}", remedy="one of " + ", ".join(ACCESS))
+    if wanted.contract.sources and access != "full":
+        raise BriefError(
+            f"sources are asked for with access {access!r}: no page can be fetched",
+            remedy="brief(sources=True, access='full')",
+        )
     seconds = fields.get("timeout", timeout)
     if not isinstance(seconds, (int, float)) or isinstance(seconds, bool) or not 0 < seconds < 10**7:
         raise BriefError(f"timeout is {seconds!r}", remedy="seconds above 0")
     reads = tuple(fill(p, params) for p in _strings("reads", fields.get("reads", ())))
-    return Brief(prompt.strip(), contract, reads, access, float(seconds))
+    return Brief(prompt.strip(), wanted.contract, reads, access, float(seconds), wanted.needs)
 
 
 def fill(text: str, params: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from prun_review.errors import ConfigError
+from prun_review.errors import ConfigError, PrunError
 from prun_review.renderers.escape import one_line
 
 if TYPE_CHECKING:
@@ -51,6 +51,8 @@ def run(args: argparse.Namespace) -> int:
     said = io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
         status = pytest.main([*options, *paths], plugins=[keeper])
+    if keeper.error is not None:
+        raise keeper.error
     if keeper.plan is None or keeper.review is None or status not in (0, 5):
         sys.stderr.write(said.getvalue())
         raise ConfigError("the probes could not be collected", place=" ".join(paths))
@@ -65,6 +67,8 @@ class _Keeper:
         self.review: Review | None = None
         self.plan: Plan | None = None
         self.broken: Mapping[str, str] = {}
+        self.error: PrunError | None = None
+        """Why there is no plan, although the probes were collected."""
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Plan what was collected."""
@@ -77,9 +81,12 @@ class _Keeper:
         review: Review = active.review
         collector: Any = manager.get_plugin("prun_review-collector")
         proposals = collector.proposals(session.items)
-        with review.tree() as tree:
-            self.plan, self.broken = planning.make(proposals, tree, review.executors, lambda name: "")
         self.review = review
+        try:
+            with review.tree() as tree:
+                self.plan, self.broken = planning.make(proposals, tree, review.executors, lambda name: "")
+        except PrunError as error:  # inside a hook it would be an internal error of pytest
+            self.error = error
 
 
 def _here() -> Any:

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from _pytest.skipping import evaluate_skip_marks, evaluate_xfail_marks
 
-from prun_review import probes
+from prun_review import planning, probes
 from prun_review.config import Config
 from prun_review.errors import BriefError
-from prun_review.model import Brief, Contract
+from prun_review.model import Brief
 from prun_review.planning import Proposal
 from prun_review.plugin import scope
 from prun_review.ports import Executor
@@ -72,6 +72,11 @@ class Collector:
         self.executors = executors
         self.kinds = kinds
         """The contract kinds there are; any other word is an error of its brief."""
+        self.provided = {
+            name: executor.provides | set(config.executor(name).provides)
+            for name, executor in executors.items()
+        }
+        """What each executor declares, by name: briefs with ``needs`` go by it."""
         self.seen = 0
         self.left_out: dict[str, list[tuple[str, str, str]]] = {}
         """Probe function id -> (executor, reason code, text) of those that are not asked."""
@@ -100,25 +105,33 @@ class Collector:
 
     def _ask(self, definition: pytest.Item) -> tuple[list[Any], list[str]]:
         try:
-            contract, named, repeat = probes.shape(_fields(definition))
+            wanted = probes.shape(_fields(definition))
         except BriefError:  # reported by the proposal of each item, which builds the brief again
-            contract, named, repeat = Contract(), None, 1
+            wanted = probes.Shape()
         chosen = self.config.offline_executors if self.config.offline else self.config.executors
-        asked: list[str] = []
+        route = probes.route(wanted, chosen, self.provided, restricted=self._restricted())
+        asked = [name for name in route.asked if self._can_answer(name, wanted.contract.kind)]
+        kind = wanted.contract.kind
         left_out = self.left_out.setdefault(definition.nodeid, [])
-        for name in dict.fromkeys(named or chosen):
-            executor = self.executors.get(name)
-            if named and self._restricted() and name not in chosen:
-                left_out.append((name, "restricted", f"{name} is not among {', '.join(chosen)}"))
-            elif executor and contract.kind in self.kinds and contract.kind not in executor.contracts:
-                left_out.append((name, "contract", f"{name} cannot answer a {contract.kind} question"))
-            else:
-                asked.append(name)
+        left_out += route.left_out
+        left_out += [
+            (name, "contract", f"{name} cannot answer a {kind} question")
+            for name in route.asked
+            if name not in asked
+        ]
+        if route.unmet:  # no skip mark: the plan is refused, unless a mark of the probe's own skips it
+            left_out.append(("", planning.UNMET, route.unmet))
+            return [pytest.param(Asked(""))], [NOT_ASKED_ID]
         if not asked:
             texts = "; ".join(text for _, _, text in left_out)
             return [pytest.param(Asked(""), marks=pytest.mark.skip(f"not asked: {texts}"))], [NOT_ASKED_ID]
-        pairs = [Asked(name, n) for name in asked for n in range(1, repeat + 1)]
-        return pairs, [name if repeat == 1 else f"{name}~{n}" for name, n in pairs]
+        pairs = [Asked(name, n) for name in asked for n in range(1, wanted.repeat + 1)]
+        return pairs, [name if wanted.repeat == 1 else f"{name}~{n}" for name, n in pairs]
+
+    def _can_answer(self, name: str, kind: str) -> bool:
+        """Whether an executor takes the contract; unknown executors and kinds fail later, by name."""
+        executor = self.executors.get(name)
+        return executor is None or kind not in self.kinds or kind in executor.contracts
 
     def _restricted(self) -> bool:
         return self.config.offline or self.config.sources.get("executors") == "command line"
@@ -146,12 +159,15 @@ class Collector:
             for executor, reason, text in self.left_out.get(_function_id(item), []):
                 if (proposal.case, executor) not in seen:
                     seen.add((proposal.case, executor))
+                    if reason == planning.UNMET and _decided(item)[0]:
+                        reason, text = _decided(item)
                     made.append(
                         Proposal(
                             f"{proposal.case}::{executor}",
                             proposal.case,
                             proposal.folder,
                             executor,
+                            place=proposal.place,
                             not_asked=reason,
                             text=text,
                         )
@@ -239,13 +255,18 @@ def _check_places(item: pytest.Item) -> None:
         if where == "param" and wrong:
             raise BriefError(
                 f"{wrong[0]} stands in pytest.param(marks=brief(...))",
-                remedy="put executors, contract and repeat on the probe function or in pytestmark",
+                remedy=f"put {', '.join(probes.SHAPING)} on the probe function or in pytestmark",
             )
 
 
 def _not_asked(item: pytest.Item, executor: str) -> tuple[str, str]:
     if not executor:  # the placeholder item; ``left_out`` says who is not asked and why
         return "contract", ""
+    return _decided(item)
+
+
+def _decided(item: pytest.Item) -> tuple[str, str]:
+    """Reason code and words where the probe's own marks keep it from being asked."""
     try:
         skipped = evaluate_skip_marks(item)
         xfailed = evaluate_xfail_marks(item)
