@@ -55,6 +55,12 @@ class ExecutorConfig:
     """What it has beyond answering (``mcp:gmail``): briefs with ``needs`` go to who declares them."""
     stall: float = -1.0
     """Seconds of silence after which a dispatch of it is stalled; 0: never; -1: the run's ``stall``."""
+    startup: float = -1.0
+    """Seconds within which a dispatch must have written something; 0: whenever; -1: the type's own."""
+    stagger: float = -1.0
+    """Least seconds between two starts; 0: none, as with a key instead of a login; -1: the type's own."""
+    grace: float = 20.0
+    """Seconds of silence that a finished answer gets before a program that does not exit is ended."""
     inbox: str = ""
     """``inbox``: the folder for prompts and results, relative to the trusted root."""
 

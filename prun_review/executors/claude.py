@@ -28,6 +28,16 @@ FIXED = {
 }
 """No hidden title call, no update, and an end to retries: the default of 10 takes over three minutes."""
 
+STARTUP = 120.0
+"""Seconds to its first event: 20 at once on 2 cores took 31 s each."""
+STAGGER = 0.25
+"""Seconds between two starts: all of them refresh the one login."""
+
+STREAM = ("--output-format", "stream-json", "--verbose", "--include-partial-messages")
+"""An event for all that happens, and for every piece of an answer while it is written: without the
+pieces an answer of 64,000 tokens is a quarter of an hour of silence, and a stall.  They take about
+290 bytes each, 0.5 MB for 5,000 tokens; claude 2.1.332."""
+
 MAX_SCHEMA = 120_000
 """Bytes of a schema: it travels in argv, where Linux allows 128 KiB for one argument."""
 
@@ -104,6 +114,8 @@ class Claude:
             path=table.path,
             effort=table.effort,
             args=table.args,
+            provides=frozenset(table.provides),
+            supervision=environment.supervision(table, startup=STARTUP, stagger=STAGGER),
         )
 
     def locate(self, env: Mapping[str, str], forbidden: Sequence[Path]) -> Located | Missing:
@@ -131,7 +143,7 @@ class Claude:
 
     def command(self, request: Request) -> Command:
         """The command line of a review; ``BriefError`` for a schema too large for argv."""
-        argv = [*request.located.argv, "-p", "--model", self.model, "--output-format", "json"]
+        argv = [*request.located.argv, "-p", "--model", self.model, *STREAM]
         argv += ["--no-session-persistence", "--setting-sources", "", "--strict-mcp-config"]
         argv += ["--disable-slash-commands"]
         argv += ["--effort", self.effort] if self.effort else []
@@ -153,8 +165,17 @@ class Claude:
         )
 
     def sign(self, seen: Seen) -> Sign:
-        """Nothing can be told before its end."""
-        return Sign()
+        """``finished`` once the result has come and nothing but system events after it."""
+        if not seen.stdout.endswith(b"\n"):
+            return Sign()
+        lines = seen.stdout.rstrip(b"\n").split(b"\n")
+        while len(lines) > 1 and _object(lines[-1]).get("type") == "system":
+            lines.pop()
+        if len(lines) > 1 or seen.sizes.get("tail", 0) <= len(seen.stdout):
+            found = _object(lines[-1]).get("type") == "result"
+        else:  # the line began before what is seen; quotes inside an answer's own text are escaped
+            found = lines[-1].endswith(b"}") and any(key in lines[-1] for key in _RESULT_KEYS)
+        return Sign("finished") if found else Sign()
 
     def read(self, output: Output, request: Request) -> Reading:
         """Exit status 0, ``is_error`` false and a structured output make an answer; never ``subtype``."""
@@ -166,14 +187,21 @@ class Claude:
             return stopped
         if not result:
             return _without_envelope(output)
-        if result.get("is_error") is not False or output.exit.code != 0:
+        if result.get("is_error") is False and output.exit.code != 0:
+            return reasons.failed(
+                "unknown", f"exit status {output.exit.code} beside a result without an error", usage
+            )
+        if result.get("is_error") is not False:
             return reasons.failed(_reason(result, said), said or "an error without a word", usage)
         payload, text = result.get("structured_output"), result.get("result")
         if request.schema is not None:
             if isinstance(payload, dict):
                 return Reading("answered", payload=payload, usage=usage)
-            reason = reasons.classify(said, "no-answer") if len(said) < 500 else "no-answer"
+            reason = reasons.notice(said) or "no-answer"
             return reasons.failed(reason, f"no structured output; it said: {said}", usage)
+        notice = reasons.notice(said)
+        if notice:
+            return reasons.failed(notice, f"in place of an answer: {said}", usage)
         if isinstance(text, str) and text.strip() and result.get("num_turns") != 0:
             return Reading("answered", text=text, usage=usage)
         return reasons.failed("no-answer", f"no turn was made or no text given: {said}", usage)
@@ -191,19 +219,34 @@ def _without_envelope(output: Output) -> Reading:
     return reasons.failed(reasons.classify(said, default), f"{where}: {said}" if said else where)
 
 
+_RESULT_KEYS = (b'"type":"result"', b'"terminal_reason":')
+"""What stands behind the answer in a result event, as 2.1.332 and 2.1.197 write it."""
+
+
 def _envelope(stdout: bytes) -> dict[str, Any]:
-    """The result object: all of stdout, or else the last line that is one; empty where there is none."""
-    text = reasons.decoded(stdout).strip()
-    for candidate in (text, *reversed(text.splitlines()[-50:])):
-        if not candidate.lstrip().startswith("{"):
-            continue
-        try:
-            value = json.loads(candidate, parse_constant=_refused)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(value, dict) and value.get("type") == "result":
-            return value
-    return {}
+    """The last result event, or all of stdout where that is one object; empty where there is none.
+
+    Messages of the assistant are never looked at: what it said on its way is no answer.
+    """
+    for line in reversed(stdout.strip().split(b"\n")):
+        if b'"result"' in line:
+            value = _object(line)
+            if value.get("type") == "result":
+                return value
+    whole = _object(stdout)
+    return whole if whole.get("type") == "result" else {}
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    """The JSON object that the line is; empty where it is none."""
+    text = reasons.decoded(line).strip()
+    if not text.startswith("{"):
+        return {}
+    try:
+        value = json.loads(text, parse_constant=_refused)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def _refused(word: str) -> Any:
@@ -224,8 +267,6 @@ def _reason(result: Mapping[str, Any], said: str) -> str:
     Not the other way round: a 401 whose text speaks of a used refresh token is a race, not a login.
     """
     status, subtype = result.get("api_error_status"), result.get("subtype")
-    if result.get("is_error") is False:
-        return "unknown"
     by_status = _BY_STATUS.get(status, "unknown") if isinstance(status, int) else "unknown"
     by_subtype = _BY_SUBTYPE.get(subtype, by_status) if isinstance(subtype, str) else by_status
     return reasons.classify(said, by_subtype) if by_subtype != "no-answer" else by_subtype

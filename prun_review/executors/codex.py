@@ -28,6 +28,14 @@ SCHEMA, ANSWER = "schema.json", "last.json"
 
 REMEDY = "pip install 'prun-review[vendors]', or put codex on PATH, or set path in {place}"
 
+STARTUP = 120.0
+"""Seconds to its first event; 16 at once on 2 idle cores took 2.4 s, and machines are not always idle."""
+STAGGER = 0.25
+"""Seconds between two starts: all of them refresh the one login, and the first warms the home."""
+
+HOPELESS = 3
+"""So many "waiting for network" in a row, 26 s with 0.163; codex goes on with that for ever (560 s seen)."""
+
 SWITCHES = (
     "project_doc_max_bytes=0",
     "skills.include_instructions=false",
@@ -79,6 +87,8 @@ class Codex:
             model=table.model,
             effort=table.effort,
             args=table.args,
+            provides=frozenset(table.provides),
+            supervision=environment.supervision(table, startup=STARTUP, stagger=STAGGER),
         )
 
     def locate(self, env: Mapping[str, str], forbidden: Sequence[Path]) -> Located | Missing:
@@ -126,7 +136,15 @@ class Codex:
         )
 
     def sign(self, seen: Seen) -> Sign:
-        """Nothing can be told before its end."""
+        """``finished`` after the turn's end, however it ended; ``hopeless`` while the network is away."""
+        *lines, rest = seen.stdout.rsplit(b"\n", HOPELESS + 1)
+        if rest.strip():  # a line that is still being written
+            return Sign()
+        last = [next(_objects(line), {}) for line in lines[-HOPELESS:]]
+        if last and last[-1].get("type") in ("turn.completed", "turn.failed"):
+            return Sign("finished")
+        if len(last) == HOPELESS and all(_waits(event) for event in last):
+            return Sign("hopeless", "network")
         return Sign()
 
     def read(self, output: Output, request: Request) -> Reading:
@@ -136,9 +154,10 @@ class Codex:
         stopped = reasons.ended(output.exit, events.error or reasons.line(stderr[-500:]), events.usage)
         if stopped is not None:
             return stopped
-        if events.terminal == "turn.failed" or output.exit.code != 0:
-            said = events.error or stderr.strip()[-2000:] or f"exit status {output.exit.code} without a word"
-            default = "bad-request" if said.startswith("{") or output.exit.code == 2 else "unknown"
+        code = output.exit.code
+        if events.terminal == "turn.failed" or code != 0:
+            said = events.error or stderr.strip()[-2000:] or f"exit status {code} without a word"
+            default = "bad-request" if said.startswith("{") or code == 2 else "unknown"
             return reasons.failed(reasons.classify(said, default), _inner(said), events.usage)
         if events.terminal != "turn.completed":
             bare = not output.stdout.lstrip().startswith(b"{")  # a quota sentence beside exit status 0
@@ -150,6 +169,9 @@ class Codex:
         if not text.strip():
             why = f"no final message that is whole ({output.cut})" if output.cut else "no final message"
             return reasons.failed("no-answer", f"the turn completed with {why}", events.usage)
+        notice = reasons.notice(text)
+        if notice:
+            return reasons.failed(notice, f"in place of an answer: {text}", events.usage)
         return Reading("answered", text=text, usage=events.usage)
 
 
@@ -210,6 +232,10 @@ def _objects(stdout: bytes) -> Iterator[dict[str, Any]]:
             continue
         if isinstance(value, dict):
             yield value
+
+
+def _waits(event: Mapping[str, Any]) -> bool:
+    return event.get("type") == "error" and "waiting for network" in _message(event)
 
 
 def _message(holder: object) -> str:

@@ -13,6 +13,7 @@ template names one; exit status 0 and a non-empty answer are needed.  Its form i
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from prun_review.config import ExecutorConfig
 from prun_review.errors import BriefError, ConfigError
 from prun_review.executors import environment, reasons
 from prun_review.model import Reading
+from prun_review.payload import HEADER_NAMES
 from prun_review.ports import UNWATCHED, Command, Located, Missing, Output, Request, Seen, Sign, Supervision
 
 PLACEHOLDERS = ("tree", "out", "schema", "model")
@@ -79,6 +81,8 @@ class AnyCommand:
             argv=argv,
             path=table.path,
             model=table.model,
+            provides=frozenset(table.provides),
+            supervision=environment.supervision(table),
         )
 
     def locate(self, env: Mapping[str, str], forbidden: Sequence[Path]) -> Located | Missing:
@@ -126,8 +130,18 @@ class AnyCommand:
         )
 
     def sign(self, seen: Seen) -> Sign:
-        """Nothing can be told before its end."""
-        return Sign()
+        """``finished`` where standard output ends with an answer of our contracts, whole.
+
+        An answer file or prose cannot be told from half of it.
+        """
+        if self._names_out or not seen.stdout.rstrip().endswith((b"}", b"```")):
+            return Sign()
+        text = reasons.decoded(seen.stdout).strip()
+        if text.endswith("```"):
+            found = _answers(text[:-3].rpartition("```json\n")[2])
+        else:
+            found = seen.sizes.get("tail", 0) <= len(seen.stdout) and _answers(text)
+        return Sign("finished") if found else Sign()
 
     def read(self, output: Output, request: Request) -> Reading:
         """Exit status 0 and a whole, non-empty text are an answer; anything else is a failure."""
@@ -137,8 +151,9 @@ class AnyCommand:
         if stopped is not None:
             return stopped
         if output.exit.code != 0:
-            both = f"{stdout[-2000:]}\n{stderr[-2000:]}"
-            return reasons.failed(reasons.classify(both), f"exit status {output.exit.code}: {said}")
+            # The last words of stdout too: some programs print why they fail where answers belong.
+            reason = reasons.classify(stderr[-2000:], "") or reasons.classify(stdout[-500:])
+            return reasons.failed(reason, f"exit status {output.exit.code}: {said}")
         if output.cut:
             return reasons.failed("no-answer", f"the answer was cut: {output.cut}")
         text = reasons.decoded(output.files.get(ANSWER) or b"") if self._names_out else stdout
@@ -147,14 +162,23 @@ class AnyCommand:
             return reasons.failed(
                 reasons.classify(said, "no-answer"), f"exit status 0, {where} is empty: {said}"
             )
-        if request.schema is not None and "{" not in text and reasons.classify(text) != "unknown":
-            # A quota sentence with exit status 0 is no answer to ask again about.
-            return reasons.failed(reasons.classify(text), text)
+        notice = reasons.notice(text)
+        if notice:  # a quota sentence with exit status 0 is no answer to ask again about
+            return reasons.failed(notice, text)
         return Reading("answered", text=text)
 
     @property
     def _names_out(self) -> bool:
         return any("{out}" in word for word in self.argv)
+
+
+def _answers(text: str) -> bool:
+    """Whether the text is one JSON object with the keys that each of our contracts has."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(value, dict) and HEADER_NAMES.keys() <= value.keys()
 
 
 def _check_template(argv: Sequence[str], table: ExecutorConfig, place: str) -> None:

@@ -16,8 +16,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from prun_review.config import ExecutorConfig
 from prun_review.errors import ConfigError, LaunchError
-from prun_review.ports import Located, Missing, Request
+from prun_review.ports import Located, Missing, Request, Supervision
 
 BASE_NAMES = ("HOME", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "TZ", "USER", "LOGNAME")
 """What every child gets, where it is set; PATH and TERM come on top."""
@@ -124,6 +125,16 @@ def identity(model: str, effort: str, args: Sequence[str]) -> str:
     """Model, effort and (as a digest, since they may name private servers) further arguments."""
     further = f" args:{hashlib.sha256(repr(tuple(args)).encode()).hexdigest()[:8]}" if args else ""
     return f"{model} effort:{effort or 'default'}{further}"
+
+
+def supervision(table: ExecutorConfig, *, startup: float = 0.0, stagger: float = 0.0) -> Supervision:
+    """How its dispatches are watched: the type's own ``startup`` and ``stagger``, its table over both."""
+    return Supervision(
+        startup=table.startup if table.startup >= 0 else startup,
+        stall=table.stall if table.stall >= 0 else None,
+        stagger=table.stagger if table.stagger >= 0 else stagger,
+        grace=table.grace,
+    )
 
 
 def path_entries(path: str, forbidden: Sequence[Path] = ()) -> list[str]:

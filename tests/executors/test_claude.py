@@ -14,7 +14,7 @@ from prun_review.errors import BriefError, ConfigError
 from prun_review.executors import reasons
 from prun_review.executors.claude import Claude
 from prun_review.model import Exit, Usage
-from prun_review.ports import Output
+from prun_review.ports import Output, Seen, Sign, Supervision
 from tests.executors.driving import (
     FAKE,
     JSON,
@@ -38,29 +38,47 @@ FAILURES = {
     "http-413": "prompt-too-long",
     "http-429": "rate-limited",
     "http-500": "over-capacity",
-    "http-529": "over-capacity",
+    "http-503": "over-capacity",
+    "at-capacity": "over-capacity",
+    "context-length": "prompt-too-long",
+    "quota": "quota-exhausted",
+    "usage-limit": "quota-exhausted",
+    "usage-reset": "quota-exhausted",
+    "usage-epoch": "quota-exhausted",
+    "rate-limit": "rate-limited",
+    "rate-limit-told": "rate-limited",
+    "cut": "network",
+    "server-error": "over-capacity",
+    "idle": "network",
     "refused": "network",
     "malformed": "network",
+    "invalid-prompt": "bad-request",
     "output-limit": "turn-limit",
     "no-key": "not-logged-in",
-    "prompt-too-long": "prompt-too-long",
-    "usage-limit": "quota-exhausted",
+    "expired": "not-logged-in",
     "refresh-race": "refresh-token-race",
-    "error-exit-0": "rate-limited",
+    "sandbox": "sandbox",
+    "prompt-too-long": "prompt-too-long",
     "max-turns": "turn-limit",
     "max-budget": "turn-limit",
     "schema-retries": "no-answer",
     "interrupted": "unknown",
-    "bad-flag": "unknown",
+    "bad-flag": "bad-request",
+    "no-dir": "unknown",
     "no-input": "unknown",
+    "panic": "unknown",
     "quota-stderr": "quota-exhausted",
     "quota-stdout": "quota-exhausted",
-    "quota-result": "quota-exhausted",
+    "disk-full": "disk-full",
     "silent-exit": "unknown",
-    "prose": "no-answer",
+    "empty": "no-answer",
     "slash": "bad-request",
     "killed": "killed",
+    "no-end": "no-answer",
+    "no-message": "no-answer",
+    "null-message": "no-answer",
     "cut-at-64k": "no-answer",
+    "failed-after-all": "network",
     "exit-1": "unknown",
 }
 
@@ -78,15 +96,24 @@ def rule(bench: Bench, **fields: object) -> Bench:
     return with_path(bench, stand_in(bench.root / "bin", "claude", fields))
 
 
-def test_answer_is_the_structured_output(bench: Bench) -> None:
-    bench = rule(bench, scenario="ok", payload={"verdict": "x"})
+def test_how_a_dispatch_is_watched_and_what_it_provides() -> None:
+    assert claude().supervision == Supervision(startup=120.0, stall=None, stagger=0.25, grace=20.0)
+    told = claude(startup=0, stall=30, stagger=0, grace=5, provides=["mcp:x"])
+    assert told.supervision == Supervision(startup=0.0, stall=30.0, stagger=0.0, grace=5.0)
+    assert sorted(told.provides) == ["mcp:x"]
+    assert not claude().provides
+
+
+@pytest.mark.parametrize("scenario", ["ok", "progress"])
+def test_answer_is_the_structured_output(bench: Bench, scenario: str) -> None:
+    bench = rule(bench, scenario=scenario, payload={"verdict": "x"})
     _, _, reading = bench.run(claude(), bench.request(claude()))
     assert (reading.status, reading.payload, reading.text) == ("answered", {"verdict": "x"}, "")
     assert reading.usage == BILLED
 
 
 def test_prose_is_an_answer_where_prose_was_asked_for(bench: Bench) -> None:
-    bench = rule(bench, scenario="prose", text="It is fine.")
+    bench = rule(bench, scenario="ok", text="It is fine.")
     command, _, reading = bench.run(claude(), bench.request(claude(), schema=None))
     assert (reading.status, reading.payload, reading.text) == ("answered", None, "It is fine.")
     assert "--json-schema" not in command.argv
@@ -102,19 +129,32 @@ def test_every_failure_row(bench: Bench, scenario: str, reason: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "scenario", ["http-429", "error-exit-0", "max-turns", "slash", "silent-exit", "killed"]
+    ("text", "reason"),
+    [
+        ("I looked and it is fine.", "no-answer"),
+        ("The handler of /login answers 401 unauthorized for a used refresh token already.", "no-answer"),
+        ("You've hit your usage limit", "quota-exhausted"),
+        ('{"verdict": "x"}', "no-answer"),
+    ],
 )
+def test_prose_beside_success_is_no_answer_to_a_schema(bench: Bench, text: str, reason: str) -> None:
+    bench = rule(bench, scenario="ok", text=text)
+    _, output, reading = bench.run(claude(), bench.request(claude()))
+    assert (output.exit.code, reading.status, reading.reason) == (0, "failed", reason)
+
+
+@pytest.mark.parametrize("scenario", ["http-429", "usage-limit", "max-turns"])
+def test_an_error_beside_exit_status_0_is_one(bench: Bench, scenario: str) -> None:
+    bench = rule(bench, scenario=scenario, end=0)
+    _, output, reading = bench.run(claude(), bench.request(claude()))
+    assert (output.exit.code, reading.reason) == (0, FAILURES[scenario])
+
+
+@pytest.mark.parametrize("scenario", ["http-429", "max-turns", "slash", "silent-exit", "killed"])
 def test_failures_are_failures_for_prose_too(bench: Bench, scenario: str) -> None:
     bench = rule(bench, scenario=scenario)
     _, output, reading = bench.run(claude(), bench.request(claude(), schema=None))
     assert reading.status == "failed", output
-
-
-def test_a_turn_limit_beside_exit_status_0_is_one(bench: Bench) -> None:
-    bench = rule(bench, scenario="max-turns", exit=0)
-    _, output, reading = bench.run(claude(), bench.request(claude()))
-    assert (output.exit.code, reading.reason) == (0, "turn-limit")
-    assert "maximum number of turns" in reading.message
 
 
 @pytest.mark.parametrize(
@@ -157,6 +197,8 @@ def test_command_line_of_a_review(bench: Bench) -> None:
     assert given["--permission-mode"] == ["dontAsk"]
     assert "$schema" not in json.loads(given["--json-schema"][0])
     assert json.loads(given["--json-schema"][0])["required"] == SCHEMA["required"]
+    assert given["--output-format"] == ["stream-json"]
+    assert {"--verbose", "--include-partial-messages"} <= set(given)
     assert {"--strict-mcp-config", "--disable-slash-commands", "--no-session-persistence"} <= set(given)
     assert executor.identity.startswith("sonnet effort:xhigh args:")
 
@@ -204,6 +246,33 @@ def envelope(**fields: object) -> bytes:
 
 
 GOOD = envelope()
+MESSAGE = b'{"type": "assistant", "message": {"content": [{"type": "text", "text": "{\\"verdict\\": 1}"}]}}\n'
+RETRY = b'{"type": "system", "subtype": "api_retry"}\n'
+BIG = envelope(structured_output={"verdict": "y" * 70_000}, terminal_reason="completed")
+
+
+@pytest.mark.parametrize(
+    ("stdout", "finished"),
+    [
+        (b"", False),
+        (RETRY * 9, False),
+        (MESSAGE, False),
+        (RETRY + GOOD + b"\n", True),
+        (RETRY + GOOD, False),
+        (RETRY + GOOD + b"\n" + RETRY, True),
+        (RETRY + GOOD + b"\n" + MESSAGE, False),
+        (envelope(is_error=True) + b"\n", True),
+        (BIG.replace(b": ", b":") + b"\n", True),
+        (BIG.replace(b": ", b":")[:-1] + b"\n", False),
+        (BIG.replace(b"terminal_reason", b"terminal").replace(b": ", b":") + b"\n", False),
+        (MESSAGE.replace(b"verdict", b"v" * 70_000).replace(b": ", b":"), False),
+        (b"\xff\n" * 9, False),
+        (b"[" * 60_000 + b"\n", False),
+    ],
+)
+def test_what_a_running_dispatch_gives_away(stdout: bytes, finished: bool) -> None:
+    seen = Seen({"tail": len(stdout)}, stdout[-65_536:], b"")
+    assert claude().sign(seen) == Sign("finished" if finished else "")
 
 
 @pytest.mark.parametrize(
@@ -224,6 +293,15 @@ GOOD = envelope()
         (GOOD[:-9], False),
         (GOOD[:-1] + b', "n": NaN}', False),
         (GOOD + GOOD, False),
+        (b"[\n" + GOOD + b"\n", True),
+        (GOOD + b"\n" + envelope(is_error=True) + b"\n", False),
+        (envelope(is_error=True) + b"\n" + GOOD + b"\n", True),
+        (GOOD + b'\n{"type":"result","is_err', True),
+        (GOOD + b'\n{"type":"system"}\n' * 99, True),
+        (b'half of an event"}\n' + GOOD + b"\n", True),
+        (envelope(structured_output={"verdict": "a\u2028b"}).replace(b"\\u2028", b"\xe2\x80\xa8"), True),
+        (json.dumps(json.loads(GOOD), indent=1).encode(), True),
+        (MESSAGE, False),
         (b"\0" * 70_000, False),
         (b"[" * 200_000, False),
         (b'{"a":' * 100_000, False),
@@ -246,6 +324,14 @@ def test_a_cut_result_says_which_bytes_were_kept() -> None:
     reading = claude().read(output, bare_request())
     assert (reading.status, reading.reason) == ("failed", "no-answer")
     assert "the first 9,030 bytes" in reading.message
+
+
+def test_the_last_event_of_a_stream_that_was_cut_at_its_front_is_whole() -> None:
+    kept = b'rest of a piece"}\n' + RETRY + GOOD + b"\n"
+    reading = claude().read(
+        Output(Exit(0), kept, b"", cut="tail: kept the last 33,554,432 bytes"), bare_request()
+    )
+    assert (reading.status, reading.payload) == ("answered", {"verdict": "x"})
 
 
 @pytest.mark.parametrize("ended_by", ["timeout", "cancelled", "lost", "spawn"])
@@ -279,6 +365,7 @@ ENVELOPES = st.fixed_dictionaries(
 )
 def test_hostile_output_never_raises(stdout: bytes, stderr: bytes, code: int | None, prose: bool) -> None:
     reading = claude().read(Output(Exit(code), stdout, stderr), bare_request(prose))
+    assert claude().sign(Seen({}, stdout + b"\n", stderr)).kind in ("", "finished")
     assert reading.status in ("answered", "failed")
     assert reading.reason in reasons.CODES
     assert (reading.status == "answered") == (reading.reason == "ok")

@@ -15,7 +15,7 @@ from prun_review.errors import ConfigError, LaunchError
 from prun_review.executors import reasons
 from prun_review.executors.codex import Codex
 from prun_review.model import Exit, Usage
-from prun_review.ports import Output
+from prun_review.ports import Output, Seen, Sign, Supervision
 from tests.executors.driving import FAKE, JSON, Bench, bare_request, calls, options, stand_in, with_path
 
 BILLED = Usage(input_tokens=120, cached_tokens=20, output_tokens=30)
@@ -23,34 +23,48 @@ BILLED = Usage(input_tokens=120, cached_tokens=20, output_tokens=30)
 ANSWERS = ["ok", "tool", "warning", "progress"]
 FAILURES = {
     "http-400": "bad-request",
-    "context-length": "prompt-too-long",
     "http-401": "not-logged-in",
     "http-403": "bad-request",
     "http-404": "model-not-found",
+    "http-413": "prompt-too-long",
     "http-429": "rate-limited",
+    "http-500": "over-capacity",
+    "http-503": "over-capacity",
+    "at-capacity": "over-capacity",
+    "context-length": "prompt-too-long",
     "quota": "quota-exhausted",
     "usage-limit": "quota-exhausted",
-    "http-500": "over-capacity",
-    "cut": "network",
-    "at-capacity": "over-capacity",
+    "usage-reset": "quota-exhausted",
+    "usage-epoch": "quota-exhausted",
     "rate-limit": "rate-limited",
+    "rate-limit-told": "rate-limited",
+    "cut": "network",
     "server-error": "network",
-    "invalid-prompt": "bad-request",
-    "incomplete": "turn-limit",
     "idle": "network",
-    "missing-key": "not-logged-in",
+    "refused": "network",
+    "malformed": "network",
+    "invalid-prompt": "bad-request",
+    "output-limit": "turn-limit",
+    "no-key": "not-logged-in",
+    "expired": "not-logged-in",
     "refresh-race": "refresh-token-race",
     "sandbox": "sandbox",
     "bad-flag": "bad-request",
     "no-dir": "unknown",
+    "no-input": "unknown",
     "prompt-too-long": "prompt-too-long",
     "panic": "unknown",
     "quota-stderr": "quota-exhausted",
     "quota-stdout": "quota-exhausted",
+    "disk-full": "disk-full",
     "silent-exit": "unknown",
+    "empty": "no-answer",
     "killed": "killed",
     "no-end": "no-answer",
     "no-message": "no-answer",
+    "null-message": "no-answer",
+    "cut-at-64k": "no-answer",
+    "failed-after-all": "network",
     "exit-1": "unknown",
 }
 
@@ -62,6 +76,14 @@ def codex(**fields: object) -> Codex:
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
     return Bench(tmp_path)
+
+
+def test_how_a_dispatch_is_watched_and_what_it_provides() -> None:
+    assert codex().supervision == Supervision(startup=120.0, stall=None, stagger=0.25, grace=20.0)
+    told = codex(startup=0, stall=30, stagger=0, grace=5, provides=["mcp:x"])
+    assert told.supervision == Supervision(startup=0.0, stall=30.0, stagger=0.0, grace=5.0)
+    assert sorted(told.provides) == ["mcp:x"]
+    assert not codex().provides
 
 
 @pytest.mark.parametrize("scenario", ANSWERS)
@@ -86,6 +108,21 @@ def test_every_failure_row(bench: Bench, scenario: str, reason: str) -> None:
     assert reason in reasons.CODES
 
 
+@pytest.mark.parametrize("scenario", ["http-429", "quota", "usage-limit"])
+def test_a_failed_turn_beside_exit_status_0_is_a_failure(bench: Bench, scenario: str) -> None:
+    rules = {"scenario": scenario, "end": 0}
+    bench = with_path(bench, stand_in(bench.root / "bin", "codex", rules))
+    _, output, reading = bench.run(codex(), bench.request(codex()))
+    assert (output.exit.code, reading.reason) == (0, FAILURES[scenario])
+
+
+def test_a_notice_in_the_place_of_the_answer_is_none(bench: Bench) -> None:
+    rules = {"scenario": "ok", "text": "You've hit your usage limit. Try again in 3 hours."}
+    bench = with_path(bench, stand_in(bench.root / "bin", "codex", rules))
+    _, _, reading = bench.run(codex(), bench.request(codex()))
+    assert (reading.status, reading.reason, reading.retry_after) == ("failed", "quota-exhausted", 10800.0)
+
+
 def test_message_of_a_raw_error_body_is_the_sentence_inside(bench: Bench) -> None:
     bench = with_path(bench, stand_in(bench.root / "bin", "codex", {"scenario": "http-400"}))
     _, _, reading = bench.run(codex(), bench.request(codex()))
@@ -96,6 +133,7 @@ def test_message_of_a_raw_error_body_is_the_sentence_inside(bench: Bench) -> Non
     ("scenario", "until", "said"),
     [
         ("result-then-sleep", b"turn.completed", "time limit"),
+        ("signalled-success", b"turn.started", "time limit"),
         ("network", b"waiting for network", "waiting for network"),
         ("hang", b"turn.started", "time limit"),
     ],
@@ -244,6 +282,37 @@ def test_no_way_of_ending_it_gives_an_answer(bench: Bench, ended_by: str) -> Non
     assert reading.reason == ("spawn-failed" if ended_by == "spawn" else ended_by)
 
 
+WAITING = event(type="error", message="Reconnecting... waiting for network (Connection failed)")
+STARTED = event(type="turn.started")
+
+
+@pytest.mark.parametrize(
+    ("stdout", "sign"),
+    [
+        (b"", Sign()),
+        (STARTED, Sign()),
+        (SAID, Sign()),
+        (SAID + DONE, Sign("finished")),
+        (SAID + DONE.rstrip(), Sign()),
+        (SAID + DONE + STARTED, Sign()),
+        (SAID + event(type="turn.failed", error={"message": "x"}), Sign("finished")),
+        (event(type="error", message="x"), Sign()),
+        (WAITING * 2, Sign()),
+        (STARTED + WAITING * 3, Sign("hopeless", "network")),
+        (WAITING * 3 + WAITING[:9], Sign()),
+        (WAITING * 9 + STARTED, Sign()),
+        (WAITING + STARTED + WAITING * 2, Sign()),
+        (event(type="item.completed", item={"text": "waiting for network"}) * 3, Sign()),
+        (b'"turn.completed"}\n' * 3, Sign()),
+        (b"\xff\n" * 9, Sign()),
+        (b"[" * 60_000 + b"\n" + SAID + DONE, Sign("finished")),
+        (DONE + b"[" * 60_000 + b"\n", Sign()),
+    ],
+)
+def test_what_a_running_dispatch_gives_away(stdout: bytes, sign: Sign) -> None:
+    assert codex().sign(Seen({"tail": len(stdout)}, stdout, b"")) == sign
+
+
 WORDS = st.sampled_from(["turn.completed", "turn.failed", "item.completed", "error", "agent_message", "x"])
 EVENTS = st.fixed_dictionaries(
     {"type": WORDS | JSON},
@@ -268,6 +337,7 @@ def test_hostile_output_never_raises(lines: list[bytes], other: bytes, code: int
     reading = executor.read(
         Output(Exit(code), b"\n".join(lines), other, {"last.json": other}), bare_request(prose)
     )
+    assert executor.sign(Seen({}, b"\n".join(lines) + b"\n", other)).kind in ("", "finished", "hopeless")
     assert reading.status in ("answered", "failed")
     assert reading.reason in reasons.CODES
     assert (reading.status == "answered") == (reading.reason == "ok")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from prun_review.errors import BriefError, ConfigError
 from prun_review.executors import environment, reasons
 from prun_review.executors.command import AnyCommand
 from prun_review.model import Exit
-from prun_review.ports import Located, Missing, Output
+from prun_review.ports import Located, Missing, Output, Seen, Sign, Supervision
 from tests.executors.driving import FAKE, SCHEMA, Bench, bare_request
 
 ORIGIN = {"vendor": "acme", "lineage": "roadrunner"}
@@ -47,7 +48,11 @@ def bench(tmp_path: Path) -> Bench:
         ("echo 'usage limit' >&2", "failed", "quota-exhausted", "usage limit"),
         ("true", "failed", "no-answer", "empty"),
         ("printf '  \\n'", "failed", "no-answer", "empty"),
-        ("kill -9 $$", "failed", "killed", "signal"),
+        ("kill -9 $$", "failed", "killed", "out of memory"),
+        ("exit 137", "failed", "killed", "out of memory"),
+        ("echo 'rate limited, retry-after: 7' >&2; exit 1", "failed", "rate-limited", "7"),
+        ("echo 'line 404 of the /login handler' >&2; exit 1", "failed", "unknown", "404"),
+        ("echo 'The login answers 429 for a used refresh token already.'", "answered", "ok", ""),
     ],
 )
 def test_exit_status_and_stdout_decide(bench: Bench, body: str, status: str, reason: str, said: str) -> None:
@@ -55,7 +60,50 @@ def test_exit_status_and_stdout_decide(bench: Bench, body: str, status: str, rea
     _, _, reading = bench.run(executor, bench.request(executor, "the prompt {}"))
     assert (reading.status, reading.reason) == (status, reason)
     assert said in reading.message
-    assert reading.text == ("the prompt {}" if status == "answered" else "")
+    assert ("the prompt {}" in reading.text or "The login" in reading.text) == (status == "answered")
+
+
+HEADER = {"conclusion": "c", "files": "f", "open_items": "o", "verification": "v"}
+WHOLE = json.dumps({**HEADER, "findings": []}).encode()
+FENCED = b"# u result\nConclusion: c\n\nText.\n\n```json\n" + WHOLE + b"\n```"
+
+
+@pytest.mark.parametrize(
+    ("stdout", "before", "finished"),
+    [
+        (WHOLE, 0, True),
+        (WHOLE + b"\n\n", 0, True),
+        (WHOLE, 9, False),
+        (WHOLE[:-1], 0, False),
+        (b'{"progress": 1}', 0, False),
+        (b"so far: " + WHOLE, 0, False),
+        (FENCED, 0, True),
+        (FENCED, 999_999, True),
+        (FENCED[:-3], 0, False),
+        (FENCED[:-2], 0, False),
+        (FENCED + b"\nMore follows", 0, False),
+        (FENCED.replace(b"json", b"text"), 0, False),
+        (b"```json\n{}\n```", 0, False),
+        (b"```", 0, False),
+        (b"}" * 60_000, 0, False),
+        (b"\xff}", 0, False),
+        (b'{"a":' * 9_000 + b"}", 0, False),
+    ],
+)
+def test_only_a_whole_answer_of_our_contracts_is_a_finished_one(
+    stdout: bytes, before: int, finished: bool
+) -> None:
+    seen = Seen({"tail": len(stdout) + before}, stdout, b"")
+    assert command("third").sign(seen) == Sign("finished" if finished else "")
+    assert command("third", "{out}").sign(seen) == Sign()
+
+
+def test_how_a_dispatch_is_watched_and_what_it_provides() -> None:
+    assert command("third").supervision == Supervision(startup=0.0, stall=None, stagger=0.0, grace=20.0)
+    told = command("third", startup=9, stall=0, stagger=1, grace=5, provides=["mcp:x"])
+    assert told.supervision == Supervision(startup=9.0, stall=0.0, stagger=1.0, grace=5.0)
+    assert sorted(told.provides) == ["mcp:x"]
+    assert not command("third").provides
 
 
 def test_placeholders_are_filled_and_other_braces_stay(bench: Bench) -> None:
@@ -126,7 +174,7 @@ def test_program_is_found_on_path_or_where_it_is_configured(bench: Bench) -> Non
     st.binary(max_size=60),
     st.binary(max_size=60),
     st.sampled_from([0, 1, -15, None]),
-    st.sampled_from(["", "timeout", "cancelled", "lost", "spawn", "output"]),
+    st.sampled_from(["", "timeout", "cancelled", "lost", "spawn", "output", "stall", "startup", "network"]),
     st.sampled_from(["", "kept the first 60 bytes"]),
 )
 def test_hostile_output_never_raises(

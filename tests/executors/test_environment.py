@@ -238,7 +238,7 @@ def test_an_exit_of_its_own_is_no_failure() -> None:
     [
         ("timeout", "timeout"),
         ("lost", "lost"),
-        ("output", "no-answer"),
+        ("output", "output"),
         ("cancelled", "cancelled"),
         ("-x", "cancelled"),
     ],
