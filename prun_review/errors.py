@@ -64,6 +64,12 @@ class RunDirError(PrunError):
     code = "run-directory"
 
 
+class DiskFullError(RunDirError):
+    """There is no space, or too little to begin anything, where the run directory lies."""
+
+    code = "disk-full"
+
+
 class LaunchError(PrunError):
     """A process could not be started; fails its unit, the others go on."""
 

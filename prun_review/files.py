@@ -18,10 +18,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from prun_review.errors import PrunError
+from prun_review.errors import DiskFullError, PrunError
 
 PRIVATE = 0o600
 PRIVATE_DIR = 0o700
+DEPTH = 8
+"""Levels of folders that are copied: a path of so many names of 255 bytes can still be opened."""
 
 _REMEDIES = {
     errno.ENOSPC: "free space on this file system",
@@ -39,11 +41,13 @@ _REMEDIES = {
 
 @contextmanager
 def named(error: type[PrunError], doing: str, path: Path) -> Iterator[None]:
-    """Turn an ``OSError`` inside into ``error`` with place and remedy."""
+    """Turn an ``OSError`` inside into ``error`` with place and remedy; where that is a
+    ``RunDirError`` and no space is left, into ``DiskFullError``."""
     try:
         yield
     except OSError as e:
-        raise error(
+        full = e.errno in (errno.ENOSPC, errno.EDQUOT) and issubclass(DiskFullError, error)
+        raise (DiskFullError if full else error)(
             f"{doing}: {e.strerror or e}",
             place=os.fsdecode(e.filename) if isinstance(e.filename, (str, bytes)) else str(path),
             remedy=_REMEDIES.get(e.errno or 0, "see the message of the system above"),
@@ -57,24 +61,30 @@ def make_private(path: Path) -> Path:
     return path
 
 
-def write(path: Path, data: bytes, mode: int = PRIVATE) -> None:
-    """Replace ``path`` by ``data`` at once and for good: aside, fsync, rename, fsync the directory."""
+def write(path: Path, data: bytes, mode: int = PRIVATE, *, sync: bool = True) -> None:
+    """Replace ``path`` by ``data`` at once and for good: aside, fsync, rename, fsync the directory.
+
+    Without ``sync`` only at once: a power failure may undo it.
+    """
     aside = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.part")
     try:
-        create(aside, data, mode, sync=True)
+        create(aside, data, mode, sync=sync)
         os.replace(aside, path)
     except BaseException:
         with suppress(OSError):
             aside.unlink()
         raise
-    sync_directory(path.parent)
+    if sync:
+        sync_directory(path.parent)
 
 
-def create(path: Path, data: bytes, mode: int = PRIVATE, *, sync: bool = False) -> None:
-    """Write a new file; ``FileExistsError`` (also for a link) when the name is taken."""
+def create(path: Path, data: bytes, mode: int = PRIVATE, *, sync: bool = False, offset: int = 0) -> None:
+    """Write a new file, behind a hole of ``offset`` bytes; ``FileExistsError`` (also for a link) when
+    the name is taken."""
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
     try:
         os.fchmod(fd, mode)
+        os.lseek(fd, offset, os.SEEK_SET)
         write_all(fd, data)
         if sync:
             os.fsync(fd)
@@ -148,6 +158,50 @@ def _open_regular(base: Path, name: str, flags: int) -> int:
         os.close(fd)
         raise OSError(errno.EINVAL, "not an ordinary file")
     return fd
+
+
+def folders(path: Path) -> list[str]:
+    """The names of the real directories in ``path``, sorted; none where it cannot be listed."""
+    return [entry.name for entry in _listing(path) if entry.is_dir(follow_symlinks=False)]
+
+
+def copy_tree(source: Path, target: Path, *, each: int, size: int, count: int) -> None:
+    """Copy the ordinary files below ``source`` into a new private directory; ``OSError`` if that fails.
+
+    Links, hard links too, and whatever else a worker may have put there are left out, and so is what
+    cannot be read or lies deeper than :data:`DEPTH`.  At most ``count`` files and folders and ``size``
+    bytes, the upper ones first; of a file longer than ``each`` bytes the end is copied, behind a hole.
+    """
+    queue = [(source, target, 0)]
+    while queue and count > 0:
+        here, there, depth = queue.pop(0)
+        make_private(there)
+        count -= 1
+        entries = _listing(here)
+        for entry in entries:
+            taken = _end_of(source, os.path.relpath(entry.path, source), each) if count > 0 else None
+            if taken and len(taken[1]) <= size:
+                create(there / entry.name, taken[1], offset=taken[0])
+                size -= len(taken[1])
+                count -= 1
+        below = [e.name for e in entries if depth < DEPTH and e.is_dir(follow_symlinks=False)]
+        queue += [(here / name, there / name, depth + 1) for name in below]
+
+
+def _listing(path: Path) -> list[os.DirEntry[str]]:
+    with suppress(OSError), os.scandir(path) as found:
+        return sorted(found, key=lambda entry: entry.name)
+    return []
+
+
+def _end_of(base: Path, name: str, cap: int) -> tuple[int, bytes] | None:
+    """Where the last ``cap`` bytes of an ordinary file begin, and these; None for anything else."""
+    with suppress(OSError), os.fdopen(_open_regular(base, name, os.O_RDONLY), "rb") as stream:
+        info = os.fstat(stream.fileno())
+        if info.st_nlink == 1:
+            stream.seek(first := max(0, info.st_size - cap))
+            return first, stream.read(cap)
+    return None
 
 
 def blot(base: Path, name: str, values: Collection[bytes]) -> None:

@@ -7,6 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,13 +31,23 @@ class Ledger:
         with self._lock:
             if self._fd is None:
                 raise OSError(f"the ledger is closed, and {event!r} came after that")
-            # A line that a full disk cut short must not swallow the next one.
-            data = b"\n" * self._torn + line.encode() + b"\n"
-            self._torn = True
-            files.write_all(self._fd, data)
-            self._torn = False
+            self._write(self._fd, b"\n" * self._torn + line.encode() + b"\n")
             if durable:
                 os.fsync(self._fd)
+
+    def _write(self, fd: int, data: bytes) -> None:
+        """All of it or nothing.  A line that a full disk cut short is taken back; where even that is
+        refused, the next one at least begins on a line of its own."""
+        size, torn = os.fstat(fd).st_size, self._torn
+        self._torn = True
+        try:
+            files.write_all(fd, data)
+        except OSError:
+            with suppress(OSError):
+                os.ftruncate(fd, size)
+                self._torn = torn
+            raise
+        self._torn = False
 
     def close(self) -> None:
         """A second call does nothing."""

@@ -24,6 +24,9 @@ class Lock:
         try:
             os.fchmod(self._fd, 0o600)  # a strict umask must not keep other processes from asking
             fcntl.flock(self._fd, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            with suppress(OSError):  # only for messages: a full disk must not keep anybody from locking
+                os.ftruncate(self._fd, 0)
+                os.pwrite(self._fd, b"%d\n" % os.getpid(), 0)
         except BaseException:
             os.close(self._fd)
             raise
@@ -49,6 +52,14 @@ def is_held(path: Path) -> bool:
     finally:
         os.close(fd)
     return False
+
+
+def holder(path: Path) -> str:
+    """Who took the lock last, in words, for messages."""
+    try:
+        return f"process {int(path.read_bytes()[:20])}"
+    except (OSError, ValueError):
+        return "another process"
 
 
 def _close_in_child() -> None:

@@ -18,7 +18,9 @@ import errno
 import os
 import re
 import secrets
+import shutil
 import statistics
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -42,6 +44,7 @@ __all__ = [
     "locked",
     "open_run",
     "publish",
+    "stored",
     "write_file",
 ]
 
@@ -90,7 +93,7 @@ def open_run(path: Path) -> RunRecord:
 
 def latest(root: Path) -> Path:
     """The newest run directory; ``RunDirError`` when there is none."""
-    for path in _newest(root):
+    for path in stored(root):
         return path
     raise RunDirError(
         "there is no run yet", place=str(root / ".prun" / "runs"), remedy="pytest panels/ makes one"
@@ -117,8 +120,9 @@ def _is_run(path: Path) -> bool:
     return any((path / name).is_file() for name in ("run.json", "plan.json", LEDGER))
 
 
-def _newest(root: Path) -> Iterator[Path]:
-    """The newest first: by the second in the name, then by when its lock file was made."""
+def stored(root: Path) -> Iterator[Path]:
+    """All run directories, the newest first: by the second in the name, then by when its lock file was
+    made."""
     with files.named(RunDirError, "the runs cannot be listed", root / ".prun" / "runs"):
         try:
             found = [p for p in (root / ".prun" / "runs").iterdir() if RUN_ID.fullmatch(p.name)]
@@ -158,7 +162,7 @@ def costs(root: Path) -> dict[str, list[float]]:
 
 def _history(root: Path) -> Iterator[list[dict[str, Any]]]:
     """The result events of the newest runs, the newest first."""
-    for _, path in zip(range(HISTORY), _newest(root), strict=False):
+    for _, path in zip(range(HISTORY), stored(root), strict=False):
         lines = files.take_regular(path, LEDGER, LEDGER_CAP).data.split(b"\n")
         events = [event for event in map(ledger.parse, lines) if event]
         yield [event for event in events if event["event"] == "result"]
@@ -171,19 +175,34 @@ def publish(root: Path, run_id: str, texts: Mapping[str, str]) -> Path:
     """
     reports = root / "reports"
     folder = reports / run_id
+    for name in texts:
+        if PurePosixPath(name).name != name:
+            raise RunDirError(f"{name!r} is not a plain file name", place=str(folder))
     with files.named(RunDirError, "the reports cannot be written", folder):
         reports.mkdir(mode=SHARED_DIR, exist_ok=True)
+        _sweep(reports)
         part = folder if folder.is_dir() else reports / f".{run_id}.{secrets.token_hex(4)}.part"
-        part.mkdir(mode=SHARED_DIR, exist_ok=True)
-        for name, text in texts.items():
-            if PurePosixPath(name).name != name:
-                raise RunDirError(f"{name!r} is not a plain file name", place=str(folder))
-            files.write(part / name, text.encode(errors="backslashreplace"), SHARED)
-        if part != folder:
-            part.chmod(SHARED_DIR)
-            os.rename(part, folder)
+        try:
+            part.mkdir(mode=SHARED_DIR, exist_ok=True)
+            for name, text in texts.items():
+                files.write(part / name, text.encode(errors="backslashreplace"), SHARED)
+            if part != folder:
+                part.chmod(SHARED_DIR)
+                os.rename(part, folder)
+        except BaseException:
+            if part != folder:
+                shutil.rmtree(part, ignore_errors=True)
+            raise
         _lead(reports / "latest", run_id)
     return folder
+
+
+def _sweep(reports: Path) -> None:
+    """Remove what a SIGKILL left half-written an hour ago or more; a living run takes seconds."""
+    for path in reports.glob(".*.part"):
+        with suppress(OSError):
+            if path.lstat().st_mtime < time.time() - 3600:
+                path.unlink() if not path.is_dir() or path.is_symlink() else shutil.rmtree(path)
 
 
 def _lead(latest: Path, run_id: str) -> None:

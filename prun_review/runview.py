@@ -15,7 +15,7 @@ from prun_review import files
 from prun_review.codec import decode, encode
 from prun_review.errors import RunDirError
 from prun_review.ledger import LedgerReader
-from prun_review.locks import is_held
+from prun_review.locks import holder, is_held
 from prun_review.model import Plan, Reason, Result, Unit
 from prun_review.planning import Collected
 
@@ -51,6 +51,15 @@ class RunView:
         """Whether the process that writes this run still lives."""
         with files.named(RunDirError, "the lock of the run cannot be looked at", self.path):
             return is_held(self.path / LOCK)
+
+    def refuse_live(self) -> None:
+        """``RunDirError`` while another process still writes this run."""
+        if self.dispatcher_alive():
+            raise RunDirError(
+                f"run {self.path.name} is still being written by {holder(self.path / LOCK)}",
+                place=str(self.path),
+                remedy="wait for it to end, or name another run",
+            )
 
     def write_collected(self, worker: str, collected: Collected) -> None:
         """Hand in what an xdist worker collected, for the writer to plan from."""
@@ -113,6 +122,21 @@ class RunView:
                 remedy="use the version that made it, or run again",
             )
         return dict(document)
+
+    def vouched_document(self) -> dict[str, Any]:
+        """``run.json`` as the ledger knows it; ``RunDirError`` where either is damaged or missing.
+
+        A last ledger line without its end is no damage: a SIGKILL leaves it.
+        """
+        document = self.read_document()
+        self._check(self._read(DOCUMENT) or b"", "document", DOCUMENT)
+        if self._ledger.damaged:
+            raise RunDirError(
+                f"line {self._ledger.damaged[0]} of its ledger is damaged",
+                place=str(self.path / LEDGER),
+                remedy="name another run, or ask everything again",
+            )
+        return document
 
     def load(self) -> RunRecord:
         """All of it; ``RunDirError`` only where there is no document to start from."""

@@ -7,14 +7,14 @@ import json
 import os
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from prun_review import files, masking
 from prun_review.codec import encode
-from prun_review.errors import RunDirError
+from prun_review.errors import DiskFullError, RunDirError
 from prun_review.ledger import Ledger
 from prun_review.locks import Lock
 from prun_review.model import Exit, Plan, Result, Unit
@@ -27,6 +27,16 @@ STREAM_CAP = 32 << 20
 
 LOOK_CAP = 64 << 10
 """Bytes looked at of a stream while its attempt runs."""
+
+FLOOR = 64 << 20
+"""Free bytes without which no attempt starts: room for the results and the end of what runs."""
+FLOOR_FILES = 1000
+"""Free inodes, alike."""
+
+COPY_CAP = 256 << 20
+"""Bytes of one attempt that are taken over into another run."""
+COPY_FILES = 2000
+"""Files, alike."""
 
 STREAMS = ("tail", "stderr")
 """Standard output and standard error of an attempt."""
@@ -70,15 +80,12 @@ class RunDir(RunView):
         with files.named(RunDirError, "the ledger cannot be written", self.path / LEDGER):
             self._log.append(event, masking.masked(fields, self._secrets), durable=durable)
 
-    def _vouch(self, name: str, value: Any, event: str, **fields: Any) -> None:
+    def _vouch(self, name: str, value: Any, event: str, *, durable: bool = True, **fields: Any) -> None:
         """Write a JSON file after its sha256 is in the ledger."""
         data = _json(masking.masked(value, self._secrets))
-        self._note(event, {**fields, "sha256": hashlib.sha256(data).hexdigest()}, durable=True)
-        self._write(name, data)
-
-    def _write(self, name: str, data: bytes) -> None:
+        self._note(event, {**fields, "sha256": hashlib.sha256(data).hexdigest()}, durable=durable)
         with files.named(RunDirError, "the run directory cannot be written", self.path / name):
-            files.write(self.path / name, data)
+            files.write(self.path / name, data, sync=durable)
 
     def write_plan(self, plan: Plan) -> None:
         """Write ``plan.json``."""
@@ -86,10 +93,15 @@ class RunDir(RunView):
 
     def write_document(self, document: Mapping[str, Any]) -> None:
         """Replace ``run.json``; secrets in it are masked."""
-        self._vouch(DOCUMENT, document, "document", status=document.get("status"))
+        reasons = (document.get("facts") or {}).get("integrity") or ()
+        broken = sorted({r["code"] for r in reasons if r["outcome"] != "PASS"})
+        self._vouch(DOCUMENT, document, "document", status=document.get("status"), integrity=broken)
 
     def finish(self, result: Result) -> None:
         """Write the terminal result and its ledger entry; a second call for a unit is refused."""
+        self._finish(result, durable=True)
+
+    def _finish(self, result: Result, *, durable: bool) -> None:
         slug = checked_slug(result.slug)
         with self._guard:
             if slug in self._finished:
@@ -101,6 +113,7 @@ class RunDir(RunView):
                 f"units/{slug}/{RESULT}",
                 encode(result),
                 "result",
+                durable=durable,
                 slug=slug,
                 unit=result.unit,
                 case=result.case,
@@ -116,6 +129,28 @@ class RunDir(RunView):
                 self._finished.discard(slug)
             raise
 
+    def adopt(self, unit: Unit, result: Result, source: RunView, events: Sequence[Mapping[str, Any]]) -> None:
+        """Take a unit over from another run: its attempts, its ``events``, and last its result.
+
+        Of an attempt only ordinary files are copied, within :data:`COPY_CAP` and :data:`COPY_FILES`; of
+        one longer than :data:`STREAM_CAP` the end, behind a hole.  A unit whose copy was cut short by a
+        SIGKILL has no result that this run's ledger vouches for.  The disk is not waited for: what
+        a power failure undoes here, the other run still has.
+        """
+        folder = self._unit_folder(unit.slug)
+        stored = source.path / "units" / checked_slug(unit.slug)
+        with files.named(RunDirError, "a unit cannot be taken over", folder):
+            files.write(folder / "unit.json", _json(encode(unit)), sync=False)
+            for attempt in files.folders(stored):
+                if attempt.isdecimal():
+                    files.copy_tree(
+                        stored / attempt, folder / attempt, each=STREAM_CAP, size=COPY_CAP, count=COPY_FILES
+                    )
+        for event in events:
+            self.append(event["event"], **{k: v for k, v in event.items() if k not in ("event", "at")})
+        self.append("taken-over", unit=unit.id, slug=unit.slug, run=source.path.name)
+        self._finish(result, durable=False)
+
     def state(self, executor: str) -> Path:
         """The directory of an executor for the whole run, made on the first call."""
         with files.named(RunDirError, "no state directory can be made", self.path / "state"):
@@ -127,8 +162,23 @@ class RunDir(RunView):
 
     # --- attempts ---------------------------------------------------------------------------
 
+    def _refuse_full(self) -> None:
+        with files.named(RunDirError, "the free space cannot be looked at", self.path):
+            disk = os.statvfs(self.path)
+        free = disk.f_bavail * disk.f_frsize
+        if free < FLOOR or (disk.f_files and disk.f_favail < FLOOR_FILES):  # btrfs counts no files
+            raise DiskFullError(
+                f"no attempt is begun with {free >> 20} MiB and {disk.f_favail} files free",
+                place=str(self.path),
+                remedy=f"free {FLOOR >> 20} MiB on this file system, then --prun-resume",
+            )
+
     def new_attempt(self, unit: Unit) -> Path:
-        """A fresh private directory ``units/<slug>/<n>`` for the next attempt."""
+        """A fresh private directory ``units/<slug>/<n>`` for the next attempt.
+
+        ``DiskFullError`` where less than :data:`FLOOR` is free.
+        """
+        self._refuse_full()
         folder = self._unit_folder(unit.slug)
         with self._guard, files.named(RunDirError, "no attempt directory can be made", folder):
             if not (folder / "unit.json").exists():

@@ -6,7 +6,6 @@ import hashlib
 import os
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +18,8 @@ from prun_review.taken import few
 BATCH = 32 << 20
 """Bytes of blobs held in memory at once while writing."""
 LEFT_BY_CODEX = (".agents", ".aws", ".codex", ".git")
-"""Empty directories that codex's sandbox leaves where it worked when it is killed."""
+"""Empty directories that codex's sandbox makes where it works, and leaves there when it is killed.
+They count as nothing and are never removed meanwhile: its bind mounts lie on them."""
 
 Stamp = tuple[int, ...]
 
@@ -121,7 +121,7 @@ def differences(snapshot: Snapshot, object_format: str) -> tuple[Reason, ...]:
     """
     found: dict[str, list[str]] = {}
     try:
-        seen = dict(_walk(snapshot.path))
+        seen = dict(_walk(str(snapshot.path)))
     except OSError as e:
         text = f"the snapshot of the reviewed tree cannot be read: {e.strerror} ({e.filename})"
         return (Reason("snapshot-changed", text),)
@@ -152,33 +152,14 @@ def _change(snapshot: Snapshot, name: str, entry: Entry, info: os.stat_result, o
     return "mode changed" if info.st_mode != snapshot.stamps[name][3] else "rewritten with the same content"
 
 
-def _walk(root: Path) -> Iterator[tuple[str, os.stat_result]]:
+def _walk(folder: str, prefix: str = "") -> Iterator[tuple[str, os.stat_result]]:
     """Everything but directories; empty directories count as files, unless codex left them."""
-    root.stat()
-    for folder, below, names in os.walk(root, onerror=_fail):
-        rel = os.path.relpath(folder, root)
-        links = [n for n in below if os.path.islink(os.path.join(folder, n))]
-        for name in (*names, *links):
-            yield os.path.normpath(os.path.join(rel, name)), os.lstat(os.path.join(folder, name))
-        if not below and not names and rel != ".":
-            yield rel, os.lstat(folder)
-
-
-def _fail(error: OSError) -> None:
-    raise error
-
-
-def remove_leavings(snapshot: Snapshot) -> None:
-    """Remove the empty directories that codex leaves at the root of the snapshot."""
-    left = [snapshot.path / name for name in LEFT_BY_CODEX if name not in _tops(snapshot)]
-    left = [path for path in left if path.is_dir() and not path.is_symlink()]
-    if left:
-        snapshot.path.chmod(files.PRIVATE_DIR)
-        for path in left:
-            with suppress(OSError):  # not empty: it will be reported as added
-                path.rmdir()
-        snapshot.path.chmod(0o555)
-
-
-def _tops(snapshot: Snapshot) -> set[str]:
-    return {name.partition("/")[0] for name in snapshot.entries}
+    with os.scandir(folder) as found:
+        entries = list(found)
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            yield from _walk(entry.path, f"{prefix}{entry.name}/")
+        else:
+            yield prefix + entry.name, entry.stat(follow_symlinks=False)
+    if prefix and not entries and prefix[:-1] not in LEFT_BY_CODEX:
+        yield prefix[:-1], os.lstat(folder)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -48,6 +49,43 @@ def take(
     except BaseException:
         scratch.close()
         raise
+
+
+class Guard:
+    """Whether all is as it was, asked by many threads at once; what changed once stays changed.
+
+    A check that began after a caller came answers for that caller: 64 units that end together need
+    two.  (Measured with 20,000 files on a busy core: 0.14 s a check, 3 to 6 ms of it for git.)
+    """
+
+    def __init__(self, check: Callable[[], tuple[Reason, ...]]) -> None:
+        self.found: tuple[Reason, ...] = ()
+        """What was found changed so far."""
+        self._check = check
+        self._turn = threading.Condition()
+        self._begun = self._ended = 0
+        """Checks so far; they are equal while none runs."""
+
+    def __call__(self) -> tuple[Reason, ...]:
+        """The reasons, none while nothing changed; raises what the check raises."""
+        with self._turn:
+            wanted = self._begun + 1
+            while self._ended < wanted and self._begun != self._ended:
+                self._turn.wait()
+            if self.found or self._ended >= wanted:
+                return self.found
+            self._begun += 1
+        done = 0
+        reasons: tuple[Reason, ...] = ()
+        try:
+            done, reasons = 1, self._check()
+        finally:
+            with self._turn:
+                self.found = self.found or reasons
+                self._ended += done
+                self._begun = self._ended  # one that failed never was: the next caller checks
+                self._turn.notify_all()
+        return self.found
 
 
 class ReviewedTree:
@@ -158,8 +196,12 @@ class ReviewedTree:
 
     def changed(self, shot: Snapshot) -> tuple[Reason, ...]:
         """What workers did to the snapshot; each reason forbids PASS."""
-        snapshot.remove_leavings(shot)
         return snapshot.differences(shot, git.object_format(self.revision.tree))
+
+    def guard(self, shot: Snapshot) -> Guard:
+        """A check from many threads that the snapshot and the repository (refs, HEAD, configuration,
+        hooks; not the work tree) are what they were; see :class:`Guard`."""
+        return Guard(lambda: (*self.changed(shot), *self._repository_reasons()))
 
     def repository_changed(self) -> tuple[Reason, ...]:
         """What happened to the user's repository since the tree was taken.
@@ -167,17 +209,20 @@ class ReviewedTree:
         Refs, HEAD, configuration and hooks forbid PASS; edits of the work tree are a remark, because
         people edit while a review runs.
         """
-        try:
-            reasons = repository_changes(self.before, repository_state(self._folder))
-        except TreeError as error:
-            return (Reason("repository-changed", f"the repository cannot be read any more: {error.message}"),)
+        reasons = self._repository_reasons()
         now = self._tree_now()
-        if now == self.revision.tree:
+        if now == self.revision.tree or (reasons and not now):
             return reasons
         text = (
             f"the work tree was edited during the review; the verdict is about tree {self.revision.tree[:12]}"
         )
         return (*reasons, Reason("worktree-changed", text, outcome="PASS"))
+
+    def _repository_reasons(self) -> tuple[Reason, ...]:
+        try:
+            return repository_changes(self.before, repository_state(self._folder))
+        except TreeError as error:
+            return (Reason("repository-changed", f"the repository cannot be read any more: {error.message}"),)
 
     def _tree_now(self) -> str:
         """The tree that the work tree holds now; empty when it cannot be taken any more."""

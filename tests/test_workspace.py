@@ -587,15 +587,16 @@ def test_a_touched_snapshot_is_told(tmp_path: Path, change: Callable[[Path], obj
         assert text in reasons[0].text
 
 
-def test_empty_directories_that_codex_leaves_are_removed_without_a_word(tmp_path: Path) -> None:
+def test_empty_directories_that_codex_leaves_are_no_change_and_stay_while_it_works(tmp_path: Path) -> None:
     repo = repository(tmp_path, {"a": "1\n", ".agents/kept": "2\n"})
     with take(repo) as tree, tree.materialise() as shot:
         shot.path.chmod(0o755)
         for name in (".codex", ".aws", ".git"):
             (shot.path / name).mkdir()
         assert tree.changed(shot) == ()
-        assert sorted(p.name for p in shot.path.iterdir()) == [".agents", "a"]
-        assert stat.S_IMODE(shot.path.stat().st_mode) == 0o555
+        assert sorted(p.name for p in shot.path.iterdir()) == [".agents", ".aws", ".codex", ".git", "a"]
+        (shot.path / ".codex/hooks.json").touch()
+        assert "added" in tree.changed(shot)[0].text
 
 
 def test_many_changes_are_counted(tmp_path: Path) -> None:
