@@ -57,6 +57,10 @@ CAUSES: Mapping[str, Cause] = {
     ),
     "timeout": Cause("timed out", "a longer timeout, or a smaller question"),
     "cancelled": Cause("cancelled", "--prun-resume asks what is open"),
+    "interrupted": Cause("interrupted", "--prun-resume asks what is open"),
+    "stopped": Cause("the session ended before", "--prun-resume asks what is open"),
+    "missing": Cause("no result", "the run ended before it had one; --prun-resume asks what is open"),
+    "dispatch-off": Cause("nothing was dispatched", 'set dispatch = "auto"'),
     "lost": Cause("lost", "its supervisor was killed; --prun-resume asks it again"),
     "spawn-failed": Cause("could not be started", "look at the program: prun-review doctor", breaks=True),
     "no-answer": Cause("no answer", "read tail and stderr in the attempt's directory"),
@@ -71,6 +75,10 @@ CAUSES: Mapping[str, Cause] = {
         "the reviewed files were changed", "a reviewer wrote into the snapshot: do not trust its answers"
     ),
     "dispatcher-died": Cause("the dispatcher died", "--prun-resume asks what is open"),
+    "brief": Cause("the brief cannot be built", "read the message; the probe stands in the plan"),
+    "stale": Cause("changed since it was answered", "run without --prun-replay, or with --prun-resume"),
+    "altered": Cause("the stored answer was altered", "do not trust that run; ask again"),
+    "internal": Cause("our own error", "please report it, with the run directory's ledger"),
     "unknown": Cause("unknown", "read tail and stderr in the attempt's directory"),
 }
 """By reason code."""

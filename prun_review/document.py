@@ -79,6 +79,7 @@ def _assemble(
         "findings": views.findings(crossings, homes, policies),
         "pairs": views.pairs(crossings),
         "agreement": agreement(plan, answers, crossings, executors),
+        "causes": [] if verdict is None else views.causes(plan, answers),
         "usage": views.usage(plan, answers, executors),
         "not_asked": [encode(n) for n in plan.not_asked],
         "revision": encode(facts.revision),

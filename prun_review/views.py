@@ -8,6 +8,7 @@ from dataclasses import fields
 from typing import Any
 
 from prun_review.answers import Answers, sound, trouble
+from prun_review.causes import cause
 from prun_review.choices import ballots, table
 from prun_review.codec import encode
 from prun_review.consensus import CLASSES, Crossing, Group
@@ -69,6 +70,58 @@ def panels(plan: Plan, answers: Answers, executors: Mapping[str, ExecutorInfo], 
             }
         )
     return rows
+
+
+def causes(plan: Plan, answers: Answers) -> list[Row]:
+    """Why units have no answer to rely on: one row per executor and reason, the most units first.
+
+    ``units`` counts all that it hit, those among them that answered when asked again (``retried``)
+    too; ``message`` is what the first one said and ``others`` how many said something else.
+    """
+    failed: dict[_Key, list[str]] = {}
+    not_run: dict[_Key, list[str]] = {}
+    retried: Counter[_Key] = Counter()
+    for unit in plan.units:
+        result = answers.by_unit.get(unit.id)
+        code, message = trouble(unit, result)
+        if code:
+            lost = not_run if code == "not-run" else failed
+            lost.setdefault((unit.executor, _reason(code, result)), []).append(message)
+        elif result:
+            retried.update((unit.executor, reason) for reason in set(result.retried))
+    keys = sorted({*failed, *not_run, *retried})
+    return sorted(
+        (_cause(key, failed.get(key, []), not_run.get(key, []), retried[key]) for key in keys),
+        key=lambda row: -row["units"],
+    )
+
+
+_Key = tuple[str, str]
+"""Executor and reason code."""
+
+
+def _reason(code: str, result: Result | None) -> str:
+    if result is None:
+        return "missing"
+    return result.reason if result.status in ("failed", "not-run") else code
+
+
+def _cause(key: _Key, failed: Sequence[str], not_run: Sequence[str], retried: int) -> Row:
+    executor, reason = key
+    known = cause(reason)
+    said = failed or not_run  # what kept a unit from being run is the message of the one that failed
+    return {
+        "executor": executor,
+        "reason": reason,
+        "title": known.title or reason,
+        "remedy": known.remedy,
+        "units": len(failed) + len(not_run) + retried,
+        "failed": len(failed),
+        "not_run": len(not_run),
+        "retried": retried,
+        "message": said[0] if said else "",
+        "others": len(set(said)) - 1 if said else 0,
+    }
 
 
 def usage(plan: Plan, answers: Answers, executors: Mapping[str, ExecutorInfo]) -> Row:

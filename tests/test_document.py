@@ -50,6 +50,32 @@ def test_times_are_utc() -> None:
     assert (made["started"], made["finished"]) == ("2026-11-30T00:53:20.000Z", "2026-11-30T00:54:20.500Z")
 
 
+def test_each_cause_stands_once_with_all_the_units_that_it_hit() -> None:
+    units = tuple(unit(name, repeat=n) for name in ("codex", "sonnet") for n in range(1, 5))
+    codex, sonnet = units[:4], units[4:]
+    results = (
+        lost(codex[0], reason="quota-exhausted"),
+        replace(lost(codex[1], "not-run", "quota-exhausted"), message="not run: codex quota exhausted"),
+        replace(lost(codex[2], "not-run", "quota-exhausted"), message="not run: codex quota exhausted"),
+        result(codex[3], retried=("network", "network")),
+        broken(sonnet[0]),
+        replace(lost(sonnet[1]), retried=("network",)),
+        replace(lost(sonnet[2]), message="another time"),
+    )
+    rows = build(units, results)["causes"]
+    keys = ("executor", "reason", "units", "failed", "not_run", "retried", "message", "others")
+    assert [tuple(row[key] for key in keys) for row in rows] == [
+        ("codex", "quota-exhausted", 3, 1, 2, 0, "codex: quota-exhausted", 0),
+        ("sonnet", "timeout", 2, 2, 0, 0, "sonnet: timeout", 1),
+        ("codex", "network", 1, 0, 0, 1, "", 0),
+        ("sonnet", "contract", 1, 1, 0, 0, "[not-json] a comma is missing at line 3", 0),
+        ("sonnet", "missing", 1, 1, 0, 0, "", 0),
+    ]
+    assert all(row["title"] and row["remedy"] for row in rows)
+    assert build(PAIR, CLEAN)["causes"] == []
+    assert document.start(facts(), Plan(units))["causes"] == []
+
+
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_every_situation_is_a_valid_document_and_reads_back(row: Row) -> None:
     run = facts(**row.facts)

@@ -76,6 +76,8 @@ def _verdict(document: Document) -> Iterator[str]:
     verdict = document.get("verdict") or {}
     yield f"# Review: {markdown(view.outcome(document))}"
     yield from ("", f"{markdown(view.headline(document))}  ", markdown(view.revision(document)))
+    for line in view.circumstances(document):
+        yield from ("", markdown(line))
     yield from ("", f"Started {markdown(str(document.get('started')))}, finished {_finished(document)}.")
     if verdict.get("folders"):
         yield ""
@@ -214,10 +216,13 @@ def _agreement(document: Document) -> Iterator[str]:
 
 
 def _failures(document: Document) -> Iterator[str]:
-    causes = view.causes(document)
+    causes = view.rows(document, "causes")
     if causes:
         yield from _title("Failures")
-        yield from (f"- {markdown(view.cause_line(cause))}" for cause in causes)
+    for cause in causes:
+        yield f"- {markdown(view.cause_line(cause))}"
+        if cause["message"]:
+            yield f"  - {markdown(view.cause_said(cause))}"
     mended = [u for u in view.rows(document, "units") if u["violations"] or u["salvage"]]
     if mended:
         yield from _title("Broken and mended answers")

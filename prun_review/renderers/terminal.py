@@ -34,6 +34,8 @@ class Terminal:
         page = Page(self.width)
         page.short(view.headline(document), 0)
         page.line(view.revision(document), 0)
+        for line in view.circumstances(document):
+            page.line(line, 0)
         _panels(document, page)
         self._questions(document, page)
         self._findings(document, page)
@@ -92,11 +94,13 @@ class Terminal:
             self._rest(len(lines), page, "pairs of executors")
 
     def _failures(self, document: Document, page: Page) -> None:
-        causes = view.causes(document)
+        causes = view.rows(document, "causes")
         if causes:
             page.section("FAILURES")
             for cause in causes[: self.most]:
                 page.line(view.cause_line(cause), limit=400)
+                if cause["message"]:
+                    page.line(view.cause_said(cause), 4, limit=400)
             self._rest(len(causes), page, "causes")
 
     def _verdict(self, document: Document, page: Page) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 Document = Mapping[str, Any]
@@ -19,19 +18,6 @@ CLASSES = {
 
 NO_VERDICT = "INCOMPLETE: the run has no end"
 NOTHING = "none"
-
-
-@dataclass(frozen=True, slots=True)
-class Cause:
-    """One cause of lost units, told once."""
-
-    executor: str
-    status: str
-    reason: str
-    message: str
-    units: int
-    others: int
-    """How many further, different messages came with the same reason."""
 
 
 def rows(document: Document, key: str) -> list[dict[str, Any]]:
@@ -117,26 +103,30 @@ def place(finding: Mapping[str, Any]) -> str:
     return f"{finding['file']}:{finding['line']}{last}"
 
 
-def causes(document: Document) -> list[Cause]:
-    """Why units are lost: each cause once, the most frequent first."""
-    found: dict[tuple[str, str, str], list[str]] = {}
-    for unit in rows(document, "units"):
-        if unit["status"] not in ("valid", "planned"):
-            key = (unit["executor"], unit["status"], unit["reason"])
-            found.setdefault(key, []).append(unit["message"])
-    told = [
-        Cause(*key, message=messages[0], units=len(messages), others=len(set(messages)) - 1)
-        for key, messages in found.items()
-    ]
-    return sorted(told, key=lambda cause: -cause.units)
+def cause_line(cause: Mapping[str, Any]) -> str:
+    """``codex: quota exhausted: 1 failed, 11 not run; remedy: wait for its reset``."""
+    counts = [f"{cause[key]} {word}" for key, word in _COUNTED.items() if cause[key]]
+    title, reason = cause["title"], cause["reason"]
+    code = "" if title.replace(" ", "-") == reason else f" [{reason}]"
+    remedy = f"; remedy: {cause['remedy']}" if cause["remedy"] else ""
+    return f"{cause['executor']}: {title}{code}: {', '.join(counts)}{remedy}"
 
 
-def cause_line(cause: Cause) -> str:
-    """``codex failed (timeout), 3 units: message``."""
-    count = f"{cause.units} unit{'' if cause.units == 1 else 's'}"
-    more = f" (and {cause.others} other messages)" if cause.others else ""
-    message = f": {cause.message}" if cause.message else ""
-    return f"{cause.executor} {cause.status} ({cause.reason}), {count}{message}{more}"
+_COUNTED = {"failed": "failed", "not_run": "not run", "retried": "answered when asked again"}
+
+
+def cause_said(cause: Mapping[str, Any]) -> str:
+    """What the first unit that a cause hit said, and how many others said something else."""
+    n = cause["others"]
+    more = f" (and {n} other message{'' if n == 1 else 's'})" if n else ""
+    return f"{cause['message']}{more}" if cause["message"] else ""
+
+
+def circumstances(document: Document) -> list[str]:
+    """Where results were taken over from, and what of a budget was spent."""
+    facts = document.get("facts") or {}
+    runs = ", ".join(facts.get("resumed_from") or [])
+    return [*([f"results taken over from {runs}"] if runs else []), *filter(None, [facts.get("budget")])]
 
 
 def agreement(document: Document) -> list[str]:

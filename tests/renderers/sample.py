@@ -145,6 +145,13 @@ def choice() -> dict[str, Any]:
     }
 
 
+def cause(executor: str, reason: str, **fields: Any) -> dict[str, Any]:
+    """A cause that one unit failed of."""
+    counts = {"units": 1, "failed": 1, "not_run": 0, "retried": 0, "others": 0}
+    words = {"title": reason.replace("-", " "), "remedy": "wait", "message": ""}
+    return {"executor": executor, "reason": reason, **words, **counts, **fields}
+
+
 AUTH = "panels/security/probe_shop.py::probe_injection[auth]"
 BILLING = "panels/security/probe_shop.py::probe_injection[billing]"
 LEDGER = "panels/design/probe_ledger.py::probe_ledger_format"
@@ -257,6 +264,7 @@ def document(**fields: Any) -> dict[str, Any]:
                 }
             ],
         },
+        "causes": [cause("sonnet", "rate-limited", message="usage limit reached")],
         "usage": {
             "codex": {
                 "input_tokens": 120000,

@@ -73,7 +73,8 @@ AGREEMENT
     estimable: fewer than 10 choices
 
 FAILURES
-  sonnet failed (rate-limited), 1 unit: usage limit reached
+  sonnet: rate limited: 1 failed; remedy: wait
+    usage limit reached
 
 USAGE
   pool    units  input tokens  cached  output  cost
@@ -113,7 +114,7 @@ def test_the_terminal_summary_word_for_word() -> None:
         "- sonnet on sqlite, crash safety: 5: journal",
         "PSA 0.50-0.67",
         "95 % Wilson not estimable: fewer than 10 choices",
-        "- sonnet failed (rate-limited), 1 unit: usage limit reached",
+        "- sonnet: rate limited: 1 failed; remedy: wait\n  - usage limit reached",
     ],
 )
 def test_the_markdown_report_says(expected: str) -> None:
@@ -188,18 +189,32 @@ def test_a_run_without_an_end_is_shown_and_called_incomplete(name: str, document
     assert "INCOMPLETE: the run has no end" in RENDERERS[name](document)
 
 
-def test_each_cause_of_failure_is_told_once_with_its_count() -> None:
-    def lost(n: int, message: str = "Not logged in") -> dict[str, Any]:
-        return sample.unit("codex", f"c{n}", status="failed", reason="not-logged-in", message=message)
-
-    units = [sample.unit("sonnet", "c9", status="broken", reason="contract", message="2 violations")]
-    units += [lost(n) for n in range(11)] + [lost(12, "Not logged in (request 77)")]
-    out = Terminal()(sample.document(units=units))
+def test_each_cause_of_failure_is_told_once_with_its_counts() -> None:
+    causes = [
+        sample.cause("codex", "not-logged-in", failed=2, not_run=10, message="Please log in", others=1),
+        sample.cause("sonnet", "over-capacity", failed=0, retried=3, remedy="fewer at once"),
+        sample.cause("sonnet", "refresh-token-race", title="used twice", others=2, message="401", remedy=""),
+    ]
+    out = Terminal()(sample.document(causes=causes))
     assert (
         "FAILURES\n"
-        "  codex failed (not-logged-in), 12 units: Not logged in (and 1 other messages)\n"
-        "  sonnet broken (contract), 1 unit: 2 violations\n" in out
+        "  codex: not logged in: 2 failed, 10 not run; remedy: wait\n"
+        "    Please log in (and 1 other message)\n"
+        "  sonnet: over capacity: 3 answered when asked again; remedy: fewer at once\n"
+        "  sonnet: used twice [refresh-token-race]: 1 failed\n"
+        "    401 (and 2 other messages)\n" in out
     )
+    lines = RENDERERS["markdown"](sample.document(causes=causes)).splitlines()
+    assert "- codex: not logged in: 2 failed, 10 not run; remedy: wait" in lines
+    assert "  - Please log in (and 1 other message)" in lines
+
+
+@pytest.mark.parametrize("name", ["terminal", "markdown"])
+def test_budget_and_what_was_taken_over_are_told(name: str) -> None:
+    facts = {"resumed_from": ["r1", "r2"], "budget": "budget $5.00; $4.20 reported by sonnet"}
+    out = RENDERERS[name](sample.document(facts=facts))
+    assert "results taken over from r1, r2" in out
+    assert "4.20 reported by sonnet" in out
 
 
 def many(n: int) -> list[dict[str, Any]]:
