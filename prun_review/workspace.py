@@ -75,15 +75,11 @@ class Guard:
             if self.found or self._ended >= wanted:
                 return self.found
             self._begun += 1
-        done = 0
-        reasons: tuple[Reason, ...] = ()
         try:
-            done, reasons = 1, self._check()
+            self.found = self._check()
         finally:
             with self._turn:
-                self.found = self.found or reasons
-                self._ended += done
-                self._begun = self._ended  # one that failed never was: the next caller checks
+                self._ended = self._begun
                 self._turn.notify_all()
         return self.found
 
