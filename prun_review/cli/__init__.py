@@ -36,6 +36,7 @@ class _Parser(argparse.ArgumentParser):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a verb; the exit status.  Never raises, but for what ends the interpreter itself."""
+    _stand()
     for stream in (sys.stdout, sys.stderr):
         # Foreign text in a terminal that cannot show it must not end the program.
         getattr(stream, "reconfigure", lambda **_: None)(errors="backslashreplace")
@@ -63,6 +64,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         return USAGE
     except Exception as error:
         return _bug(error, args.traceback)
+
+
+def _stand() -> None:
+    """Standard streams that the caller closed lead to nowhere: printing must not fail, and no file of
+    ours may get their numbers, which a child would take for its own standard streams."""
+    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(number, True)
+    os.close(number)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - to the end
 
 
 def _parser() -> _Parser:

@@ -6,7 +6,6 @@ import os
 import re
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
 
 from prun_review.renderers.escape import plain
 
@@ -28,13 +27,14 @@ def pause(env: Mapping[str, str], name: str, default: float) -> float:
 
 def emit(line: str) -> None:
     """One line on standard output, at once; a path goes out with the very bytes that it has."""
-    if sys.stdout is not None:  # closed by the caller: then nobody wants to know
-        sys.stdout.buffer.write(os.fsencode(line) + b"\n")
-        sys.stdout.buffer.flush()
+    sys.stdout.buffer.write(os.fsencode(line) + b"\n")
+    sys.stdout.buffer.flush()
 
 
 def note(text: str) -> None:
     """For people, on standard error.  That nobody reads it must not end what the command does."""
-    if sys.stderr is not None:
-        with suppress(OSError):
-            print(plain(text), file=sys.stderr, flush=True)
+    try:
+        print(plain(text), file=sys.stderr, flush=True)
+    except OSError:
+        # What is still buffered would fail once more at exit and change the exit status to 120.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)

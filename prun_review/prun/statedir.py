@@ -72,7 +72,10 @@ def here(env: Mapping[str, str]) -> str:
     """The working directory as a shell tells it: ``$PWD`` where that is true.  Empty: vanished."""
     told = env.get("PWD", "")
     with suppress(OSError):
-        return told if os.path.isabs(told) and os.path.samefile(told, ".") else os.getcwd()
+        if os.path.isabs(told) and os.path.samefile(told, "."):
+            return told
+    with suppress(OSError):
+        return os.getcwd()
     return ""
 
 
@@ -103,7 +106,8 @@ def create(unit: str, result: Path, prompt: bytes, env: Mapping[str, str]) -> Fr
     before, info = mark(result), ordinary(result)
     entries = {
         "pre-mtime": b"%d\n" % (info.st_mtime if info else 0),
-        "pre-result": json.dumps([before.size, before.mtime_ns, before.sha256] if before else []).encode(),
+        "pre-result": json.dumps([before.size, before.mtime_ns, before.sha256] if before else []).encode()
+        + b"\n",
         "timestamp": b"%d\n" % time.time(),
         "result-file": os.fsencode(result) + b"\n",
         "dispatch-start": births.birth(os.getpid()).encode() + b"\n",
