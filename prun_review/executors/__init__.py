@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from prun_review.executors.claude import Claude
 from prun_review.executors.codex import Codex
 from prun_review.executors.command import AnyCommand
+from prun_review.executors.inbox import Inbox
 
 if TYPE_CHECKING:
     from prun_review.config import Config, ExecutorConfig
@@ -23,7 +24,7 @@ TYPES: Mapping[str, Callable[[ExecutorConfig], Executor]] = {
     "claude": Claude.configured,
     "command": AnyCommand.configured,
 }
-"""What ``type`` in an executor's table may say, beside ``analyser``."""
+"""What ``type`` in an executor's table may say, beside ``analyser`` and ``inbox``."""
 
 NAMES = {"codex": "codex", "sonnet": "claude"}
 """Name of a built-in executor -> its type; a table of that name changes single fields of it."""
@@ -42,4 +43,6 @@ def built_in(config: Config) -> dict[str, Executor]:
         kind = table.type or NAMES.get(name, "")
         if kind in TYPES:
             found[name] = TYPES[kind](replace(table, type=kind))
+        elif kind == "inbox":
+            found[name] = Inbox.configured(table, config.panels)
     return found
