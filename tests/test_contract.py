@@ -107,9 +107,10 @@ def _objects(schema: Any) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.parametrize("sources", [False, True])
 @pytest.mark.parametrize("kind", ["findings", "choice"])
-def test_schemas_stay_inside_the_vendors_strict_subset(kind: str) -> None:
-    schema = KINDS[kind].schema(CONTRACTS[kind])
+def test_schemas_stay_inside_the_vendors_strict_subset(kind: str, sources: bool) -> None:
+    schema = KINDS[kind].schema(replace(CONTRACTS[kind], sources=sources))
     assert schema is not None
     for part in _objects(schema):
         assert part["additionalProperties"] is False
@@ -126,7 +127,7 @@ def test_schemas_stay_inside_the_vendors_strict_subset(kind: str) -> None:
                 "additionalProperties",
             }
             assert set(field) <= allowed
-    assert len(_objects(schema)) == 2
+    assert len(_objects(schema)) == 2 + sources
 
 
 def test_the_schema_speaks_the_words_of_the_model() -> None:
