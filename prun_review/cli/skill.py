@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
         return 1
     skill.install(wanted)
     for file in wanted:
-        console.emit(f"{'unchanged' if file.state == 'same' else 'written'} {file.path}")
+        print("unchanged" if file.state == "same" else "written", file.path)
     for other in skill.found_first(folder, args.layout):
         console.note(f"prun-review skill: coordinators find {other} first; --layout puts the skill there")
     return 0

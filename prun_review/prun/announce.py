@@ -26,6 +26,6 @@ def text(unit: str, result: str) -> bytes:
         "even when the task could not be done, and say in it why:\n"
         f"{result}\n"
         f'Line 1 of the file is "# {unit} result". Then come four lines, each with your own words after\n'
-        'the colon: "Conclusion:", "Files:", "Open items:", "Verification:". Then an empty line and the body.\n'
+        'the colon: "Conclusion:", "Files:", "Open items:", "Verification:". Then an empty line, the body.\n'
         "What only the chat says is not the result.\n"
     )

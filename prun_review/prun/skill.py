@@ -43,7 +43,7 @@ def placed(folder: Path, layout: str) -> list[Placed]:
         path, data = folder / LAYOUTS[layout] / name, source.joinpath(name).read_bytes()
         try:
             state = "same" if path.read_bytes() == data else "different"
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             state = "absent"
         except OSError:
             state = "different"

@@ -55,8 +55,8 @@ def test_a_real_result_of_an_ended_worker_is_kept(desk: Desk) -> None:
 
 
 def test_a_worker_that_goes_on_printing_is_not_silent(desk: Desk) -> None:
-    play = "for i in 1 2 3 4; do echo $i; sleep 0.4; done"
-    assert desk.dispatch(play, env={"PRUN_STALL_THRESHOLD": "1"}).returncode == 0
+    play = "for i in 1 2 3; do echo $i; sleep 0.9; done"
+    assert desk.dispatch(play, env={"PRUN_STALL_THRESHOLD": "2"}).returncode == 0
 
 
 def test_a_threshold_of_0_waits_for_ever(desk: Desk) -> None:

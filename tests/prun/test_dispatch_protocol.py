@@ -7,7 +7,9 @@ import os
 import re
 import stat
 import time
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -254,11 +256,11 @@ def test_what_cannot_be_dispatched_is_told_before_anything_is_spent(
     desk: Desk, changes: dict[str, str], told: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     os.mkfifo(desk.folder / "fifo")
-    given = {name: value.format(desk.folder) for name, value in changes.items()}
+    given: dict[str, Any] = {name: value.format(desk.folder) for name, value in changes.items()}
     env = desk.env | {name: given.pop(name) for name in list(given) if name.isupper()}
-    words = {"prompt_file": str(desk.prompt), "result_file": str(desk.result), "unit": "u1"} | given
+    asked = replace(Task(str(desk.prompt), str(desk.result), "u1"), **given)
     with pytest.raises(PrunError, match=re.escape(told)) as raised:
-        dispatch(Task(**words), env)
+        dispatch(asked, env)
     assert raised.value.exit_status == 4  # which the command line tells as 2
     assert capfd.readouterr().out == ""
     assert not desk.seen.exists()
