@@ -8,6 +8,7 @@ nearest known one.
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -88,6 +89,8 @@ class Config:
     """Seconds without growth of its output after which a dispatch is stalled; 0: never."""
     retries: int = 2
     """How often a failure that can pass on retry is tried again."""
+    retry_wait: float = 5.0
+    """Base of the wait before a retry, in seconds: a random part of it, twice it, four times it..."""
     budget: str = ""
     """What the run may spend, as in ``5usd`` or ``5usd,2Mtok``; nothing new starts once it is reached."""
     heartbeat: float = 60.0
@@ -169,7 +172,7 @@ def _set(config: Config, name: str, value: Any, place: str) -> Config:
         raise ConfigError(f"jobs must be at least 1, got {checked}", place=place, remedy="jobs = 12")
     if name == "timeout" and checked <= 0:
         raise ConfigError(f"timeout must be above 0 s, got {checked}", place=place, remedy="timeout = 900")
-    if name in ("stall", "retries") and checked < 0:
+    if name in ("stall", "retries", "retry_wait") and checked < 0:
         raise ConfigError(f"{name} is {checked}", place=place, remedy=f"{name} = 0 turns it off")
     if name == "budget":
         Budget.parse(checked)
@@ -227,7 +230,8 @@ def _check(name: str, like: Any, value: Any, place: str) -> Any:
     if isinstance(like, bool):
         ok: Any = isinstance(value, bool)
     elif isinstance(like, (int, float)):
-        ok = isinstance(value, int if isinstance(like, int) else (int, float)) and not isinstance(value, bool)
+        number = isinstance(value, int if isinstance(like, int) else (int, float))
+        ok = number and not isinstance(value, bool) and math.isfinite(value)
     elif isinstance(like, str):
         ok = isinstance(value, str)
     elif isinstance(like, tuple):

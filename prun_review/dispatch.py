@@ -1,6 +1,8 @@
-"""One unit, from its prompt to its terminal result: attempt, judge, at most one re-ask.
+"""One unit, from its prompt to its terminal result: attempts, judged one by one.
 
-Called by the pool from many threads at once; everything it shares is read-only or locks itself.
+A failure that can pass is tried again, an answer that breaks its contract is asked for once more;
+between two attempts the unit goes back to the pool.  Called by the pool from many threads at once;
+everything it shares is read-only or locks itself.
 """
 
 from __future__ import annotations
@@ -9,16 +11,29 @@ import hashlib
 import secrets
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-from prun_review import judging, prompts
+from prun_review import judging, prompts, supervise
+from prun_review.brakes import Brakes, Starts
+from prun_review.course import ANSWERED, Course, advice
 from prun_review.errors import PrunError
-from prun_review.model import Exit, Result, Unit, Usage
-from prun_review.pool import Cancel, unanswered
-from prun_review.ports import ContractKind, Executor, Launcher, Located, Output, Reader, Request, Store
-
-ATTEMPTS = 2
-"""The first, and one re-ask of an answer that breaks its contract."""
+from prun_review.model import Exit, Reason, Result, Unit
+from prun_review.pool import Cancel, Later, unanswered
+from prun_review.ports import (
+    Command,
+    ContractKind,
+    Executor,
+    Launch,
+    Launcher,
+    Located,
+    Output,
+    Reader,
+    Request,
+    Store,
+)
+from prun_review.supervise import Vigil
 
 
 @dataclass(frozen=True)
@@ -40,65 +55,116 @@ class Dispatcher:
     """Executor name -> its state directory."""
     refused: Mapping[str, tuple[str, str]]
     """Unit id -> (reason code, text) of units that are not dispatched: ``brief``, ``stale``..."""
+    brakes: Brakes
+    starts: Starts
+    backoff: Callable[[int, float | None], float]
+    """Seconds before the n-th retry (from 1), given what the vendor said to wait."""
+    retries: int = 2
+    stall: float = 600.0
+    """Seconds of silence for executors without a limit of their own; 0: never."""
+    verify: Callable[[], tuple[Reason, ...]] = tuple
+    """Looks whether what reviewers read is still what it was; an answer counts only if it is."""
+    tell: Callable[[str], None] = lambda text: None
+    """Tells a person something at once."""
     vouched: Mapping[tuple[str, int], str] = field(default_factory=dict)
-    """(slug, attempt) -> digest that a replayed output must have."""
+    """(slug, attempt) -> digest that a replayed output must have; where there are any, there is no
+    attempt beyond them."""
+    vigils: dict[str, Vigil] = field(default_factory=dict)
+    """Unit id -> what was last seen of its dispatch, while one runs."""
+    stored: set[str] = field(default_factory=set)
+    """Ids of the units whose terminal result is on disk."""
 
-    def run(self, unit: Unit, cancel: Cancel) -> Result:
-        """The terminal result, already on disk.  Raises only for what is our bug."""
-        try:
-            result = self._run(unit, cancel)
-        except PrunError as error:
-            result = unanswered(unit, "failed", error.code, str(error))
-        self.store.finish(result)
-        return result
-
-    def _run(self, unit: Unit, cancel: Cancel) -> Result:
+    def run(self, unit: Unit, cancel: Cancel) -> Result | Later:
+        """The terminal result, on disk if that is possible at all, or how to go on.  Raises only for
+        what is our bug."""
+        executor, kind = self.executors[unit.executor], self.kinds.get(unit.brief.contract.kind)
         if unit.id in self.refused:
-            return unanswered(unit, "failed", *self.refused[unit.id])
-        executor = self.executors[unit.executor]
-        kind = self.kinds.get(unit.brief.contract.kind)
+            return self._refuse(unit, *self.refused[unit.id])
         if kind is None:
-            return unanswered(
-                unit,
-                "failed",
-                "brief",
-                f"unknown contract {unit.brief.contract.kind!r}: {sorted(self.kinds)}",
-            )
-        fence = secrets.token_hex(8)
-        prompt = prompts.compose(unit, kind, fence=fence, native=executor.native)
-        result = self._attempt(unit, executor, kind, prompt, cancel, 1)
-        if self._ask_again(result, executor, cancel):
-            again = prompts.reask(
-                unit, kind, violations=result.violations, fence=secrets.token_hex(8), native=executor.native
-            )
-            second = self._attempt(unit, executor, kind, again, cancel, ATTEMPTS)
-            # Both attempts were paid for; an answer that got worse does not replace a better one.
-            best = second if second.status in ("valid", "broken") else result
-            result = replace(
-                best,
-                usage=add(result.usage, second.usage),
-                attempts=ATTEMPTS,
-                seconds=result.seconds + second.seconds,
-            )
-        return result
+            known = sorted(self.kinds)
+            return self._refuse(unit, "brief", f"unknown contract {unit.brief.contract.kind!r}: {known}")
+        try:
+            prompt = prompts.compose(unit, kind, fence=secrets.token_hex(8), native=executor.native)
+        except PrunError as error:
+            return self._refuse(unit, error.code, str(error))
+        return self._step(Course(unit, executor, kind, prompt), cancel)
 
-    def _ask_again(self, result: Result, executor: Executor, cancel: Cancel) -> bool:
-        return result.status == "broken" and executor.paid and not cancel.requested
+    def _refuse(self, unit: Unit, code: str, text: str) -> Result:
+        self.starts.unused(unit.executor)
+        return self._end(unit, unanswered(unit, "failed", code, text))
 
-    def _attempt(
-        self,
-        unit: Unit,
-        executor: Executor,
-        kind: ContractKind,
-        prompt: str,
-        cancel: Cancel,
-        number: int,
-    ) -> Result:
+    def _step(self, course: Course, cancel: Cancel) -> Result | Later:
+        """One attempt, and what follows from it."""
+        name = course.unit.executor
+        if cancel.requested:
+            return self._give_up(course, cancel)
+        attempt = self._tried(course, cancel)
+        self.brakes.after(attempt.result)
+        course = course.after(attempt.result)
+        move = self._move(course, attempt)
+        held = bool(cancel.requested or self.brakes.held(name))
+        wait = 0.0
+        if move == "retry":
+            wait = self.backoff(len(course.retried) + 1, attempt.retry_after)
+        self._record(course, attempt, wait if move == "retry" and not held else None)
+        if move and held:
+            return self._give_up(course, cancel)
+        if not move:
+            return self._end(course.unit, course.result(advice(attempt.retry_after)))
+        return Later(wait, partial(self._step, self._next(course, move, attempt.result)))
+
+    def _tried(self, course: Course, cancel: Cancel) -> _Attempt:
+        """One attempt; one that could not be made is a failure of its unit."""
+        try:
+            attempt = self._attempt(course, cancel)
+        except PrunError as error:
+            self.starts.unused(course.unit.executor)
+            return _Attempt(unanswered(course.unit, "failed", error.code, str(error)))
+        finally:
+            self.vigils.pop(course.unit.id, None)
+        self.starts.seen(course.unit.executor)
+        return attempt
+
+    def _move(self, course: Course, attempt: _Attempt) -> str:
+        """What follows; in a replay only what followed then."""
+        if self.vouched and (course.unit.slug, course.attempts + 1) not in self.vouched:
+            return ""
+        return course.move(attempt.result, attempt.retry_after, self.retries)
+
+    def _next(self, course: Course, move: str, last: Result) -> Course:
+        if move == "retry":
+            return replace(course, because=last.reason)
+        again = prompts.reask(
+            course.unit,
+            course.kind,
+            violations=last.violations,
+            fence=secrets.token_hex(8),
+            native=course.executor.native,
+        )
+        return replace(course, prompt=again, asked_again=True)
+
+    def _give_up(self, course: Course, cancel: Cancel) -> Result:
+        """End a unit that would have been tried again."""
+        why = self.brakes.held(course.unit.executor) or cancel.requested
+        return self._end(course.unit, course.result(f"not tried again: {why}"))
+
+    def _record(self, course: Course, attempt: _Attempt, wait: float | None) -> None:
+        """Its end in the ledger, and that it will be tried again in ``wait`` seconds."""
+        named = {"unit": course.unit.id, "slug": course.unit.slug, "attempt": course.attempts}
+        again = {} if wait is None else {"retry_in": round(wait, 1)}
+        if attempt.told:
+            self.store.append("attempt-finished", **named, **attempt.told, **again)
+        if wait is not None:
+            reason = attempt.result.reason
+            self.store.append("retry", **named, reason=reason, seconds=round(wait, 1))
+
+    def _attempt(self, course: Course, cancel: Cancel) -> _Attempt:
+        unit, executor = course.unit, course.executor
         out = self.store.new_attempt(unit)
         request = Request(
             unit=unit,
-            prompt=prompt,
-            schema=kind.schema(unit.brief.contract),
+            prompt=course.prompt,
+            schema=course.kind.schema(unit.brief.contract),
             tree=self.tree,
             out=out,
             state=self.state(unit.executor),
@@ -106,42 +172,99 @@ class Dispatcher:
             env=self.env,
         )
         command = executor.command(request)
-        launch = self.store.record(out, prompt, command)
+        launch = self.store.record(out, course.prompt, command)
+        number = course.attempts + 1
         self.store.append("attempt-started", unit=unit.id, slug=unit.slug, attempt=number)
-        if cancel.requested:
-            return unanswered(unit, "not-run", "cancelled", f"cancelled: {cancel.requested}")
-        process = self.launcher.start(replace(launch, timeout=unit.brief.timeout))
-        cancel.on_request(process.stop)
-        exit = process.wait() or Exit(None, "lost", note="its end was never reported")
-        output = self.store.collect(out, command, exit)
+        exit, output = self._dispatch(course, command, launch, out, cancel)
         digest = digest_of(output)
-        told = self.vouched.get((unit.slug, number), digest)
-        if told != digest:
-            return unanswered(unit, "failed", "altered", "the stored output is not what the run had read")
+        if self.vouched.get((unit.slug, number), digest) != digest:
+            text = "the stored output is not what the run had read"
+            return _Attempt(unanswered(unit, "failed", "altered", text))
         reading = executor.read(output, request)
         result = judging.judge(
             reading,
             unit,
-            kind,
+            course.kind,
             self.read,
             names=self.names,
-            attempts=number,
+            attempts=1,
             seconds=exit.seconds,
             prefixes=(str(self.tree),),
         )
-        self.store.append(
-            "attempt-finished",
-            unit=unit.id,
-            slug=unit.slug,
-            attempt=number,
-            code=exit.code,
-            ended_by=exit.ended_by,
-            status=result.status,
-            reason=result.reason,
-            seconds=round(exit.seconds, 3),
-            digest=digest,
+        told = {
+            "code": exit.code,
+            "ended_by": exit.ended_by,
+            "status": result.status,
+            "reason": result.reason,
+            "seconds": round(exit.seconds, 3),
+            "digest": digest,
+        }
+        return _Attempt(result, reading.retry_after, told)
+
+    def _dispatch(
+        self, course: Course, command: Command, launch: Launch, out: Path, cancel: Cancel
+    ) -> tuple[Exit, Output]:
+        """Start it, watch it to its end, and read back what counts."""
+        unit, executor = course.unit, course.executor
+        watched = executor.supervision
+        if watched.stall is None:
+            watched = replace(watched, stall=self.stall)
+
+        def heard(vigil: Vigil, word: str) -> None:
+            self.vigils[unit.id] = vigil
+            if vigil.written:
+                self.starts.seen(unit.executor)
+            if word in ("stall", "startup"):
+                self.tell(
+                    f"{unit.executor} stalled after {clock(vigil.silent)} of silence: {unit.id}"
+                    " -- most likely capacity: fewer at once, then --prun-resume"
+                )
+
+        process = self.launcher.start(replace(launch, timeout=unit.brief.timeout))
+        cancel.on_request(process.stop)
+        ended = supervise.watch(
+            process, partial(self.store.look, out, command), executor.sign, watched, heard=heard
         )
+        return ended.exit, self.store.collect(out, command, ended.exit, ended.upto)
+
+    def _end(self, unit: Unit, result: Result) -> Result:
+        """Write the terminal result: an answer only after a look at what it is about."""
+        if result.status in ANSWERED:
+            against = [reason for reason in self.verify() if reason.outcome != "PASS"]
+            if against:
+                text = "; ".join(reason.text for reason in against)
+                result = replace(
+                    result,
+                    status="failed",
+                    reason=against[0].code,
+                    message=text,
+                    answer=None,
+                    violations=(),
+                    salvage=(),
+                )
+        try:
+            self.store.finish(result)
+        except PrunError as error:  # what is not on disk was not answered
+            return replace(unanswered(unit, "failed", error.code, str(error)), attempts=result.attempts)
+        self.stored.add(result.unit)
         return result
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """What one attempt came to."""
+
+    result: Result
+    """As if it were the only one."""
+    retry_after: float | None = None
+    """Seconds that the vendor says to wait."""
+    told: Mapping[str, Any] = field(default_factory=dict)
+    """Its end for the ledger; empty where it had none."""
+
+
+def clock(seconds: float) -> str:
+    """``10m00s``."""
+    return f"{int(seconds) // 60}m{int(seconds) % 60:02}s"
 
 
 def digest_of(output: Output) -> str:
@@ -150,21 +273,3 @@ def digest_of(output: Output) -> str:
     for name, data in (("", output.stdout), (" ", output.stderr), *sorted(output.files.items())):
         whole.update(f"{name} {len(data)}\n".encode() + data)
     return whole.hexdigest()
-
-
-def add(a: Usage, b: Usage) -> Usage:
-    """The sum of two usages; None only where neither says anything."""
-
-    def both(x: float | None, y: float | None) -> float | None:
-        return None if x is None and y is None else (x or 0) + (y or 0)
-
-    def whole(x: int | None, y: int | None) -> int | None:
-        total = both(x, y)
-        return None if total is None else int(total)
-
-    return Usage(
-        whole(a.input_tokens, b.input_tokens),
-        whole(a.cached_tokens, b.cached_tokens),
-        whole(a.output_tokens, b.output_tokens),
-        both(a.cost_usd, b.cost_usd),
-    )

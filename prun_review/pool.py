@@ -13,8 +13,10 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 
+from prun_review.errors import PrunError
 from prun_review.model import Result, Unit
 
 MEMORY_MIB = {"claude": 100, "sonnet": 100, "codex": 90}
@@ -63,23 +65,39 @@ class Cancel:
         _all([partial(callback, self.requested) for callback in callbacks])
 
 
-class Pool:
-    """Runs units in threads.  Use it from one thread; ``run`` and ``on_event`` are called in others.
+@dataclass(frozen=True, slots=True)
+class Later:
+    """A unit that is not done yet: ``then`` goes on with it, in ``seconds`` at the earliest."""
 
-    ``run(unit, cancel)`` returns the unit's result; whatever it raises becomes a ``failed`` result
-    with reason ``internal``.  ``limits`` is the most units at once by executor, ``expected`` the
-    seconds that a unit is expected to take, by unit id.  ``on_event(event, unit)`` hears
-    ``started`` and ``finished`` (also for units that never ran); it raising fails that unit.
+    seconds: float
+    then: Step
+
+
+Step = Callable[[Cancel], "Result | Later"]
+"""One attempt at a unit.  Called with a cancel that was requested, it gives the result that the unit
+has without a further attempt, at once."""
+
+
+class Pool:
+    """Runs units in threads.  Use it from one thread; ``run`` is called in others.
+
+    ``run(unit, cancel)`` returns the unit's result, or how to go on with it :class:`Later`: between
+    its attempts a unit holds no slot.  Whatever it raises becomes a ``failed`` result: with the code
+    of a ``PrunError``, else ``internal``.
+
+    ``limits`` is the most units at once by executor, ``expected`` the seconds that a unit is expected
+    to take, by unit id.  ``admit(executor)`` grants the next start of an executor (0.0), or says in how
+    many seconds to ask again; it is called under the pool's lock.
     """
 
     def __init__(
         self,
-        run: Callable[[Unit, Cancel], Result],
+        run: Callable[[Unit, Cancel], Result | Later],
         *,
         jobs: int,
         limits: Mapping[str, int] | None = None,
         expected: Mapping[str, float] | None = None,
-        on_event: Callable[[str, Unit], None] | None = None,
+        admit: Callable[[str], float] | None = None,
     ) -> None:
         if jobs < 1 or any(limit < 1 for limit in (limits or {}).values()):
             raise ValueError("jobs and limits are at least 1")
@@ -87,23 +105,25 @@ class Pool:
         self._jobs = jobs
         self._limits = dict(limits or {})
         self._expected = dict(expected or {})
-        self._on_event = on_event or (lambda event, unit: None)
+        self._admit = admit or (lambda executor: 0.0)
         self._changed = threading.Condition()
-        self._waiting: list[Unit] = []
-        self._flights: list[_Flight] = []
+        self._waiting: list[_Work] = []
+        self._flights: list[_Work] = []
         self._threads: list[threading.Thread] = []
         self._workers = 0
         self._owed = 0
-        self._stopped: tuple[str, str] | None = None
+        self._refused: dict[str | None, tuple[str, str]] = {}
+        self._stopped = False
         self._done: queue.SimpleQueue[Result] = queue.SimpleQueue()
 
     def start(self, units: Sequence[Unit]) -> None:
-        """Hand in units; a second call adds to what is waiting.  After :meth:`stop` they come out
-        as not run."""
+        """Hand in units; a second call adds to what is waiting.  Those that are refused come out as
+        not run."""
         with self._changed:
             self._owed += len(units)
-            self._waiting = self._order([*self._waiting, *units])
-            refused = self._take_waiting() if self._stopped else []
+            work = [_Work(unit, partial(self._run, unit)) for unit in units]
+            self._waiting = self._order([*self._waiting, *work])
+            fresh, _ = self._take_refused()
             missing = min(self._jobs - self._workers, len(self._waiting))
             threads = [threading.Thread(target=self._work, daemon=True) for _ in range(missing)]
             self._workers += len(threads)
@@ -111,8 +131,8 @@ class Pool:
             self._changed.notify_all()
         for thread in threads:
             thread.start()
-        for unit in refused:
-            self._deliver(unit, self._not_run(unit))
+        for item in fresh:
+            self._done.put(self._not_run(item.unit))
 
     def next(self, timeout: float | None = None) -> Result | None:
         """The next result in order of completion; None after ``timeout`` seconds without one, or
@@ -136,21 +156,40 @@ class Pool:
         """The units that run, in order of their start, and for how many seconds."""
         now = time.monotonic()
         with self._changed:
-            return [(flight.unit, now - flight.started) for flight in self._flights]
+            return [(work.unit, now - work.started) for work in self._flights]
+
+    def pausing(self) -> int:
+        """How many units wait for their next attempt."""
+        with self._changed:
+            return sum(work.begun for work in self._waiting)
+
+    def refuse(self, why: str, message: str = "", executor: str | None = None) -> int:
+        """Start nothing more of an executor (None: of any), and let go on what runs.
+
+        Units that never ran come out as ``not-run`` with ``reason`` = ``why``; those between two
+        attempts with the result that they have.  How many never ran.  The first call decides.
+        """
+        with self._changed:
+            self._refused.setdefault(executor, (why, message or f"not started: {why}"))
+            fresh, begun = self._take_refused()
+            if begun:
+                ending = threading.Thread(target=self._end, args=(begun, why), daemon=True)
+                ending.start()
+                self._threads.append(ending)
+            self._changed.notify_all()
+        for work in fresh:
+            self._done.put(self._not_run(work.unit))
+        return len(fresh)
 
     def stop(self, why: str, message: str = "") -> None:
-        """Start nothing more and cancel what runs; the units that never ran come out as
-        ``not-run`` with ``reason`` = ``why``.  The first call decides."""
+        """Start nothing more and cancel what runs; the first call decides."""
         with self._changed:
             if self._stopped:
                 return
-            self._stopped = (why, message or f"not started: {why}")
-            refused = self._take_waiting()
+            self._stopped = True
+            self.refuse(why, message)
             flights = list(self._flights)
-            self._changed.notify_all()
-        for unit in refused:
-            self._deliver(unit, self._not_run(unit))
-        _all([partial(flight.cancel.request, why) for flight in flights])
+        _all([partial(work.cancel.request, why) for work in flights])
 
     def close(self) -> None:
         """Stop, and wait for the threads to end.  Results stay available from :meth:`next`."""
@@ -160,71 +199,106 @@ class Pool:
             for thread in self._threads:
                 thread.join()
 
-    def _order(self, units: list[Unit]) -> list[Unit]:
+    def _order(self, work: list[_Work]) -> list[_Work]:
         """Longest expected first; an unknown unit counts as the median of the known ones."""
-        known = [self._expected[unit.id] for unit in units if unit.id in self._expected]
+        known = [self._expected[w.unit.id] for w in work if w.unit.id in self._expected]
         median = statistics.median(known) if known else 0.0
-        return sorted(units, key=lambda unit: -self._expected.get(unit.id, median))
+        return sorted(work, key=lambda w: (not w.begun, -self._expected.get(w.unit.id, median)))
 
-    def _take_waiting(self) -> list[Unit]:
-        waiting, self._waiting = self._waiting, []
-        return waiting
+    def _refusal(self, executor: str) -> tuple[str, str] | None:
+        return self._refused.get(executor) or self._refused.get(None)
+
+    def _take_refused(self) -> tuple[list[_Work], list[_Work]]:
+        """Take what will not run out of what is waiting: never begun, and between two attempts."""
+        out = [work for work in self._waiting if self._refusal(work.unit.executor)]
+        self._waiting = [work for work in self._waiting if not self._refusal(work.unit.executor)]
+        return [w for w in out if not w.begun], [w for w in out if w.begun]
+
+    def _end(self, works: Sequence[_Work], why: str) -> None:
+        """Let units that were begun say what they have."""
+        for work in works:
+            work.cancel.request(why)
+            if self._fly(work):
+                self._done.put(_failed(work.unit, TypeError("it goes on although it was cancelled")))
 
     def _work(self) -> None:
-        while flight := self._next_flight():
-            result = self._fly(flight)
+        while work := self._next_work():
+            again = self._fly(work)
             with self._changed:
-                self._flights.remove(flight)
+                self._flights.remove(work)
+                refusal = self._refusal(work.unit.executor)
+                if again and not refusal:
+                    self._waiting.insert(0, again)
                 self._changed.notify_all()
-            self._deliver(flight.unit, result)
+            if again and refusal:
+                self._end([again], refusal[0])
 
-    def _next_flight(self) -> _Flight | None:
-        """Wait for a unit whose executor has room; None when nothing is waiting any more."""
+    def _next_work(self) -> _Work | None:
+        """Wait for a unit that may start; None when nothing is waiting any more."""
         with self._changed:
             while self._waiting:
-                busy = Counter(flight.unit.executor for flight in self._flights)
-                for position, unit in enumerate(self._waiting):
-                    if busy[unit.executor] < self._limits.get(unit.executor, self._jobs):
-                        del self._waiting[position]
-                        flight = _Flight(unit)
-                        self._flights.append(flight)
-                        return flight
-                self._changed.wait()
+                found = self._choose()
+                if isinstance(found, _Work):
+                    self._waiting.remove(found)
+                    found.started = time.monotonic()
+                    self._flights.append(found)
+                    return found
+                self._changed.wait(found)
             self._workers -= 1
             return None
 
-    def _fly(self, flight: _Flight) -> Result:
-        unit = flight.unit
-        if flight.cancel.requested:
-            return self._not_run(unit)
-        try:
-            self._on_event("started", unit)
-            result = self._run(unit, flight.cancel)
-            if not isinstance(result, Result) or result.unit != unit.id:
-                raise TypeError(f"the result is not one of {unit.id}: {result!r}")
-            return result
-        except BaseException as error:
-            return _internal(unit, error)
+    def _choose(self) -> _Work | float | None:
+        """The first unit that may start; else in how many seconds to look again (None: when told)."""
+        now = time.monotonic()
+        busy = Counter(work.unit.executor for work in self._flights)
+        pauses: dict[str, float] = {}
+        waits = []
+        for work in self._waiting:
+            name = work.unit.executor
+            if busy[name] >= self._limits.get(name, self._jobs):
+                continue
+            wait = work.due - now
+            if wait <= 0:
+                if name not in pauses:
+                    pauses[name] = self._admit(name)
+                wait = pauses[name]
+                if wait <= 0:
+                    return work
+            waits.append(wait)
+        return min(waits, default=None)
 
-    def _deliver(self, unit: Unit, result: Result) -> None:
+    def _fly(self, work: _Work) -> _Work | None:
+        """Make one attempt: its result is delivered, or what is left to do is returned."""
+        if work.cancel.requested and not work.begun:
+            self._done.put(self._not_run(work.unit))
+            return None
         try:
-            self._on_event("finished", unit)
+            outcome = work.step(work.cancel)
+            if isinstance(outcome, Later):
+                return _Work(work.unit, outcome.then, work.cancel, time.monotonic() + outcome.seconds, True)
+            if not isinstance(outcome, Result) or outcome.unit != work.unit.id:
+                raise TypeError(f"the result is not one of {work.unit.id}: {outcome!r}")
         except BaseException as error:
-            result = _internal(unit, error)
-        self._done.put(result)
+            outcome = _failed(work.unit, error)
+        self._done.put(outcome)
+        return None
 
     def _not_run(self, unit: Unit) -> Result:
-        why, message = self._stopped or ("stopped", "not started")
+        why, message = self._refusal(unit.executor) or ("stopped", "not started")
         return unanswered(unit, "not-run", why, message)
 
 
-class _Flight:
-    """A unit that runs."""
+@dataclass(eq=False, slots=True)
+class _Work:
+    """A unit that waits or runs."""
 
-    def __init__(self, unit: Unit) -> None:
-        self.unit = unit
-        self.cancel = Cancel()
-        self.started = time.monotonic()
+    unit: Unit
+    step: Step
+    cancel: Cancel = field(default_factory=Cancel)
+    due: float = 0.0
+    begun: bool = False
+    """An attempt was made."""
+    started: float = 0.0
 
 
 def _all(calls: Sequence[Callable[[], object]]) -> None:
@@ -239,7 +313,9 @@ def _all(calls: Sequence[Callable[[], object]]) -> None:
         raise ExceptionGroup("while cancelling", errors)
 
 
-def _internal(unit: Unit, error: BaseException) -> Result:
+def _failed(unit: Unit, error: BaseException) -> Result:
+    if isinstance(error, PrunError):
+        return unanswered(unit, "failed", error.code, str(error))
     return unanswered(unit, "failed", "internal", f"{type(error).__name__}: {error}")
 
 

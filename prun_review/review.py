@@ -6,28 +6,30 @@ and the command line drive it; it knows neither.
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from prun_review import __version__, document, extensions, planning, rundir, workspace
-from prun_review.codec import encode
+from prun_review import beginning, document, extensions, pacing, planning, rundir, workspace
+from prun_review.brakes import Brakes, backoff
 from prun_review.config import Config
 from prun_review.dispatch import Dispatcher
-from prun_review.errors import ConfigError
-from prun_review.model import ExecutorInfo, Plan, Reason, Result, RunFacts, Unit, Verdict
+from prun_review.errors import PrunError
+from prun_review.model import Plan, Reason, Result, RunFacts, Unit, Verdict
 from prun_review.planning import Proposal
-from prun_review.pool import Cancel, Pool, memory_jobs, unanswered
+from prun_review.pool import Pool, unanswered
 from prun_review.ports import Executor, Launcher
 from prun_review.process.launch import ProcessLauncher
-from prun_review.programs import Programs, available_mib, forbidden
+from prun_review.programs import Programs, forbidden
 from prun_review.replay import Replay
 from prun_review.reporting import announcement, write_reports
+
+if TYPE_CHECKING:
+    from prun_review.resume import TakenOver
 
 DRAIN = 15.0
 """Seconds that cancelled units get to come out of the pool: TERM, two seconds, KILL."""
@@ -62,10 +64,15 @@ class Review:
         self.store: rundir.RunDir | None = None
         self._pool: Pool | None = None
         self._stack = ExitStack()
+        self._dispatcher: Dispatcher | None = None
         self._stored: set[str] = set()
+        """Ids of the units whose terminal result is on disk."""
+        self._unstored = ""
+        """Why a result could not be stored; empty as long as all could."""
         self._lock = threading.RLock()
         self._turn = threading.Lock()
         """Held from taking a result out of the pool until it is in ``results``."""
+        self._brakes: Brakes | None = None
         self._facts = RunFacts("", 0.0)
         self._integrity: Callable[[], tuple[Reason, ...]] = tuple
 
@@ -77,25 +84,10 @@ class Review:
         return self.store.path if self.store else None
 
     def check_names(self) -> None:
-        """``ConfigError`` for an executor, report format or folder that does not exist."""
-        chosen = self.config.offline_executors if self.config.offline else self.config.executors
-        for name in (*chosen, *self.config.executor_tables):
-            if not re.fullmatch(r"[A-Za-z0-9_-]+", name):
-                raise ConfigError(f"executor name {name!r}", remedy="letters, digits, _ and - only")
-            if name not in self.executors:
-                known = ", ".join(sorted(self.executors))
-                raise ConfigError(f"unknown executor {name!r}", remedy=f"known executors: {known}")
+        """``ConfigError`` for an executor, report format or folder that does not exist, and for options
+        that exclude each other."""
+        beginning.check(self.config, self.root, self.executors)
         extensions.check_reports(self.extensions, self.config.report)
-        for folder in self.config.folders:
-            below = any(
-                folder == p or folder.startswith(f"{p}/") for p in (n.strip("/") for n in self.config.panels)
-            )
-            if not below or not (self.root / folder).is_dir():
-                raise ConfigError(
-                    f"folders names {folder!r}, which is no panels folder",
-                    place="[tool.prun_review.folders]",
-                    remedy='its path from the project, as in [tool.prun_review.folders."panels/design"]',
-                )
 
     def open_store(self) -> rundir.RunDir:
         """The run directory, made on the first call."""
@@ -121,9 +113,18 @@ class Review:
         )
 
     def start(
-        self, proposals: Sequence[Proposal], *, workers: int, partial: str, say: Callable[[str], None]
+        self,
+        proposals: Sequence[Proposal],
+        *,
+        workers: int,
+        partial: str,
+        say: Callable[[str], None],
+        tell: Callable[[str], None] = lambda text: None,
     ) -> None:
-        """Plan, look for the programs, take the snapshot, begin; ``PrunError`` before any dispatch."""
+        """Plan, look for the programs, take the snapshot, begin; ``PrunError`` before any dispatch.
+
+        ``say`` is for what must be said before the first dispatch, ``tell`` for what happens later.
+        """
         store = self.open_store()
         dispatching = self.config.dispatch == "auto"
         replay = Replay(rundir.find(self.root, self.config.replay)) if self.config.replay else None
@@ -143,10 +144,17 @@ class Review:
         refused = {unit: ("brief", why) for unit, why in broken.items()}
         if replay:
             refused = {**replay.refusals(self.plan), **refused}
-        self._facts = self._begin(store, tree, [programs.info(n) for n in used], replay)
+        infos = [programs.info(name) for name in used]
+        facts = beginning.facts(store.id, self.config, self.plan, tree.revision, infos)
+        taken = self._resume(store)
+        self._facts = replace(
+            facts, replay_of=replay.run_id if replay else "", resumed_from=taken.runs if taken else ()
+        )
         store.write_plan(self.plan)
         store.write_document(document.start(self._facts, self.plan))
         self.started = True
+        if taken:
+            self._adopt(taken, say)
         if launcher is None:
             self.stop("dispatch-off", "nothing was dispatched: dispatch is off")
             return
@@ -154,9 +162,11 @@ class Review:
         noted = replace(self._facts.revision, notes=(*self._facts.revision.notes, *snapshot.notes))
         self._facts = replace(self._facts, revision=noted)
         self._integrity = lambda: (*tree.changed(snapshot), *tree.repository_changed())
-        if self.plan.units and not replay:
-            say(announcement(self.plan, self.executors, len(tree.names)))
-        dispatcher = Dispatcher(
+        left = tuple(unit for unit in self.plan.units if unit.id not in self.results)
+        if left and not replay:
+            say(announcement(replace(self.plan, units=left), self.executors, len(tree.names)))
+        self._brakes = pacing.brakes_of(self.config, self.executors, store.append, tell)
+        self._dispatcher = Dispatcher(
             store=store,
             launcher=launcher,
             executors=self.executors,
@@ -168,47 +178,36 @@ class Review:
             env=self.env,
             state=store.state,
             refused=refused,
+            brakes=self._brakes,
+            starts=pacing.starts_of(self.config, self.executors, used),
+            backoff=backoff(0.0 if replay else self.config.retry_wait),
+            retries=self.config.retries,
+            stall=self.config.stall,
+            verify=tree.guard(snapshot),
+            tell=tell,
             vouched=replay.vouched if replay else {},
+            stored=self._stored,
         )
-        self._pool = self._make_pool(dispatcher, workers)
-        self._pool.start(self.plan.units)
+        self._pool = pacing.pool_of(self.config, self._dispatcher, self.plan, self.root, workers)
+        self._brakes.spent(self.results.values())
+        self._pool.start(left)
 
-    def _begin(
-        self,
-        store: rundir.RunDir,
-        tree: workspace.ReviewedTree,
-        infos: Sequence[ExecutorInfo],
-        replay: Replay | None,
-    ) -> RunFacts:
-        folders = sorted({u.folder for u in self.plan.units} | {n.folder for n in self.plan.not_asked})
-        nested = ("executor_tables", "sources", "gate", "folders")
-        return RunFacts(
-            run_id=store.path.name,
-            started=time.time(),
-            version=__version__,
-            executors=tuple(infos),
-            replay_of=replay.run_id if replay else "",
-            gate=self.config.gate,
-            folders={f: self.config.policy(f) for f in folders},
-            config={k: str(v) for k, v in encode(self.config).items() if k not in nested},
-            sources=dict(self.config.sources),
-            revision=tree.revision,
-        )
+    def _resume(self, store: rundir.RunDir) -> TakenOver | None:
+        if not self.config.resume:
+            return None
+        from prun_review.resume import take_over
 
-    def _make_pool(self, dispatcher: Dispatcher, workers: int) -> Pool:
-        def run(unit: Unit, cancel: Cancel) -> Result:
-            result = dispatcher.run(unit, cancel)
-            with self._lock:
-                self._stored.add(unit.id)
-            return result
+        return take_over(self.root, self.plan, store, self.config.resume)
 
-        names = [unit.executor for unit in self.plan.units]
-        limits = {n: self.config.executor(n).limit for n in set(names) if self.config.executor(n).limit}
-        known = rundir.durations(self.root)
-        expected = {u.id: known[u.case, u.executor] for u in self.plan.units if (u.case, u.executor) in known}
-        # A larger -n raises the number in flight, never lowers it; short memory lowers it.
-        jobs = memory_jobs(max(self.config.jobs, workers), available_mib(), names)
-        return Pool(run, jobs=jobs, limits=limits, expected=expected)
+    def _adopt(self, taken: TakenOver, say: Callable[[str], None]) -> None:
+        """Results of earlier runs, stored in this one already, are results of this one."""
+        for note in taken.notes:
+            say(f"resume: {note}")
+        whence = ", ".join(taken.runs) or "nothing: no stored run has a valid result of these units"
+        say(f"resumed from {whence}: {len(taken.results)} of {len(self.plan.units)} units taken over")
+        self._stored.update(result.unit for result in taken.results)
+        for result in taken.results:
+            self._take(result)
 
     # --- while it runs ----------------------------------------------------------------------
 
@@ -225,16 +224,38 @@ class Review:
 
     def _take(self, result: Result) -> Result:
         with self._lock:
-            if result.unit not in self._stored:  # it never ran: the pool made this result
-                self._stored.add(result.unit)
-                self.open_store().finish(result)
+            if result.unit not in self._stored:  # the pool made it, or the dispatcher could not store it
+                result = self._store(result)
             self.results[result.unit] = result
         self.extensions.hook.prun_unit_finished(result=result)
         return result
 
-    def in_flight(self) -> list[tuple[Unit, float]]:
-        """The units that run, and for how many seconds."""
-        return self._pool.in_flight() if self._pool else []
+    def _store(self, result: Result) -> Result:
+        try:
+            self.open_store().finish(result)
+            self._stored.add(result.unit)
+        except PrunError as error:  # nothing more is bought that cannot be kept
+            self._unstored = str(error)
+            if self._pool:
+                self._pool.refuse(error.code, f"not run: {error}")
+        return result
+
+    def let_go(self) -> None:
+        """Where results could not be stored, let those who wait for them know that none will come."""
+        if self._unstored and self.store is not None:
+            self.store.close()
+
+    def in_flight(self) -> list[tuple[Unit, float, float]]:
+        """The units that run, for how many seconds, and how many of these they have been silent."""
+        if self._pool is None or self._dispatcher is None:
+            return []
+        vigils = self._dispatcher.vigils
+        silent = ((unit, seconds, vigils.get(unit.id)) for unit, seconds in self._pool.in_flight())
+        return [(unit, seconds, vigil.silent if vigil else 0.0) for unit, seconds, vigil in silent]
+
+    def pausing(self) -> int:
+        """How many units wait to be tried again."""
+        return self._pool.pausing() if self._pool else 0
 
     def stop(self, code: str, text: str) -> None:
         """Start nothing more, end what runs, and leave a terminal result for every unit.
@@ -283,6 +304,7 @@ class Review:
             stopped=stopped or self.stopped,
             items_failed=items_failed,
             unreported=tuple(unreported),
+            budget=self._brakes.told() if self._brakes else "",
         )
         same = extensions.same_finding(self.extensions)
         built = document.build(facts, self.plan, list(self.results.values()), same=same)
@@ -295,7 +317,7 @@ class Review:
     def abort(self, why: str) -> None:
         """Record a session that ended before anything was planned."""
         if not self.started:
-            _write_abort(self.open_store(), why)
+            beginning.write_abort(self.open_store(), why)
             self.close()
 
     def discard(self) -> None:
@@ -311,21 +333,3 @@ class Review:
         if self._pool:
             self._pool.close()
         self._stack.close()
-
-
-def record_abort(root: Path, why: str) -> None:
-    """Record a session that failed in its configuration, where there are older runs.
-
-    Without this ``prun-review gate`` would answer for it with the verdict of an older run.
-    """
-    if not (root / ".prun" / "runs").is_dir():
-        return
-    store = rundir.create(root, now=time.time())
-    _write_abort(store, why)
-    store.close()
-
-
-def _write_abort(store: rundir.RunDir, why: str) -> None:
-    facts = RunFacts(store.path.name, time.time(), time.time(), __version__, stopped=why)
-    store.write_plan(Plan(()))
-    store.write_document(document.build(facts, Plan(()), []))

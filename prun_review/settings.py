@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Mapping
@@ -15,19 +16,34 @@ FILE = "pyproject.toml"
 _LINE = re.compile(r"\(at (line \d+, column \d+|end of document)\)")
 
 
-def read_settings(start: Path, options: Mapping[str, Any] | None = None) -> tuple[Path, Config]:
+STALL = "PRUN_STALL_THRESHOLD"
+"""Environment variable with the seconds of silence after which a dispatch is stalled; what is no number
+counts as not set."""
+
+
+def read_settings(
+    start: Path, options: Mapping[str, Any] | None = None, env: Mapping[str, str] | None = None
+) -> tuple[Path, Config]:
     """The trusted root at or above ``start`` (absolute) and its configuration under ``options``.
+
+    ``env`` (this process's environment where it is None) stands between file and options.
 
     The root is the nearest directory whose ``pyproject.toml`` has a ``[tool.prun_review]`` table or
     whose ``panels`` folder holds a probe; where there is none it is ``start`` with the defaults.
     ``ConfigError`` for a file that is not TOML names the line.
     """
     start = start.absolute()
+    environment = _environment(os.environ if env is None else env)
     for folder in (start, *start.parents):
         table = read_table(folder / FILE)
         if table is not None or _has_probes(folder / "panels"):
-            return folder, load(table or {}, options)
-    return start, load({}, options)
+            return folder, load(table or {}, options, environment)
+    return start, load({}, options, environment)
+
+
+def _environment(env: Mapping[str, str]) -> dict[str, Any]:
+    told = env.get(STALL, "").strip()
+    return {"stall": float(told)} if told.isascii() and told.isdecimal() else {}
 
 
 def read_table(path: Path) -> Mapping[str, Any] | None:

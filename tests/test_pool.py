@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from prun_review.errors import RunDirError
 from prun_review.model import Brief, Result, Unit
-from prun_review.pool import Cancel, Pool, memory_jobs
+from prun_review.pool import Cancel, Later, Pool, memory_jobs
 
 PATIENCE = 20.0
 
@@ -218,29 +219,174 @@ def test_whatever_run_does_the_unit_is_not_lost(wrong: object) -> None:
     pool.close()
 
 
-@pytest.mark.parametrize("broken", ["started", "finished"])
-def test_a_listener_that_raises_fails_its_unit_and_loses_nothing(broken: str) -> None:
-    def listen(event: str, of: Unit) -> None:
-        if event == broken and of.id == "a":
-            raise OSError("disk full")
+def test_an_error_with_a_code_is_the_reason_of_its_unit() -> None:
+    def run(of: Unit, cancel: Cancel) -> Result:
+        raise RunDirError("no space", place="there", remedy="make some")
 
-    pool = Pool(lambda of, cancel: result(of), jobs=1, on_event=listen)
-    pool.start([unit("a"), unit("b")])
-    out = {r.unit: (r.status, r.message) for r in drain(pool)}
-    assert out == {"a": ("failed", "OSError: disk full"), "b": ("valid", "")}
-    pool.close()
-
-
-def test_events_of_a_unit_that_never_ran() -> None:
-    heard: list[tuple[str, str]] = []
-    pool = Pool(lambda of, cancel: result(of), jobs=1, on_event=lambda e, u: heard.append((e, u.id)))
-    pool.stop("budget")
+    pool = Pool(run, jobs=1)
     pool.start([unit("a")])
-    assert [(r.status, r.reason, r.message) for r in drain(pool)] == [
-        ("not-run", "budget", "not started: budget")
-    ]
-    assert heard == [("finished", "a")]
+    (got,) = drain(pool)
+    assert (got.status, got.reason) == ("failed", "run-directory")
+    assert got.message == "there: no space\n  remedy: make some"
     pool.close()
+
+
+class Attempts:
+    """Each unit takes several attempts, with a pause before the second and each further one."""
+
+    def __init__(self, needed: int, pause: float) -> None:
+        self.needed = needed
+        self.pause = pause
+        self.made: Counter[str] = Counter()
+        self.made_enough = threading.Event()
+
+    def __call__(self, of: Unit, cancel: Cancel) -> Result | Later:
+        if cancel.requested:
+            return result(of, "failed")
+        self.made[of.id] += 1
+        if self.made[of.id] == self.needed:
+            return result(of)
+        if sum(self.made.values()) >= 4:
+            self.made_enough.set()
+        return Later(self.pause, lambda cancel: self(of, cancel))
+
+
+def test_a_unit_between_two_attempts_holds_no_slot() -> None:
+    attempts = Attempts(2, 0.3)
+
+    def run(of: Unit, cancel: Cancel) -> Result | Later:
+        return result(of) if of.executor == "ruff" else attempts(of, cancel)
+
+    pool = Pool(run, jobs=1, expected={"c": 9.0})
+    pool.start([unit("c"), unit("r1", "ruff"), unit("r2", "ruff")])
+    assert [r.unit for r in drain(pool)] == ["r1", "r2", "c"]
+    assert attempts.made == {"c": 2}
+    pool.close()
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    count=st.integers(0, 12),
+    jobs=st.integers(1, 4),
+    needed=st.integers(1, 4),
+    pause=st.sampled_from([0.0, 0.001]),
+    refuse_after=st.none() | st.integers(0, 12),
+    stop=st.booleans(),
+)
+def test_units_of_several_attempts_come_out_exactly_once(
+    count: int, jobs: int, needed: int, pause: float, refuse_after: int | None, stop: bool
+) -> None:
+    units = [unit(str(n), ("codex", "sonnet")[n % 2]) for n in range(count)]
+    pool = Pool(Attempts(needed, pause), jobs=jobs, limits={"codex": 2})
+    pool.start(units)
+    out: list[Result] = []
+    while pool.owed:
+        if refuse_after is not None and len(out) >= refuse_after:
+            pool.stop("-x") if stop else pool.refuse("quota", "none left", "codex")
+        got = pool.next(PATIENCE)
+        assert got is not None
+        out.append(got)
+    pool.close()
+    assert Counter(r.unit for r in out) == Counter(u.id for u in units)
+    for got in out:
+        free = not stop and got.executor == "sonnet"
+        assert got.status == "valid" or (refuse_after is not None and not free)
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["stop", "refuse"])
+def test_pauses_end_at_once_when_nothing_more_may_start(whole: bool) -> None:
+    attempts = Attempts(9, 600.0)
+    pool = Pool(attempts, jobs=4)
+    pool.start([unit(n) for n in "abcd"])
+    assert attempts.made_enough.wait(PATIENCE)
+    while pool.pausing() < 4:
+        time.sleep(0.001)
+    assert pool.in_flight() == []
+    pool.stop("interrupted") if whole else pool.refuse("quota", executor="codex")
+    assert {(r.unit, r.status) for r in drain(pool)} == {(n, "failed") for n in "abcd"}
+    assert pool.pausing() == 0
+    pool.close()
+
+
+def test_a_refused_executor_starts_nothing_more_and_the_rest_goes_on() -> None:
+    gates = {name: threading.Event() for name in ("c1", "s1", "s2", "s3")}
+    running = threading.Barrier(3)
+
+    def run(of: Unit, cancel: Cancel) -> Result | Later:
+        if of.id in ("c1", "s1"):
+            running.wait(PATIENCE)
+        assert gates[of.id].wait(PATIENCE)
+        assert not cancel.requested  # what runs goes on
+        return Later(0.0, lambda cancel: result(of, "failed" if cancel.requested else "valid"))
+
+    pool = Pool(run, jobs=2)
+    pool.start([unit("c1"), unit("s1", "sonnet"), unit("c2"), unit("c3"), unit("s2", "sonnet")])
+    running.wait(PATIENCE)
+    assert pool.refuse("quota-exhausted", "not run: no quota", "codex") == 2
+    assert pool.refuse("later", "does not count", "codex") == 0
+    pool.start([unit("c4"), unit("s3", "sonnet")])
+    for gate in gates.values():
+        gate.set()
+    out = {r.unit: (r.status, r.reason, r.message) for r in drain(pool)}
+    quota = ("not-run", "quota-exhausted", "not run: no quota")
+    kept = {"c1": ("failed", "ok", ""), "c2": quota, "c3": quota, "c4": quota}
+    assert out == kept | dict.fromkeys(("s1", "s2", "s3"), ("valid", "ok", ""))
+    pool.close()
+
+
+def test_a_refusal_of_all_does_not_keep_a_stop_from_cancelling() -> None:
+    started, ended = threading.Event(), threading.Event()
+
+    def run(of: Unit, cancel: Cancel) -> Result:
+        cancel.on_request(lambda why: ended.set())
+        started.set()
+        assert ended.wait(PATIENCE)
+        return result(of, cancel.requested)
+
+    pool = Pool(run, jobs=1)
+    pool.start([unit("a"), unit("b")])
+    assert started.wait(PATIENCE)
+    pool.refuse("budget", "spent")
+    assert not ended.is_set()
+    pool.stop("interrupted")
+    assert {(r.unit, r.status, r.reason) for r in drain(pool)} == {
+        ("a", "interrupted", "ok"),
+        ("b", "not-run", "budget"),
+    }
+    pool.close()
+
+
+def test_what_goes_on_although_it_was_cancelled_is_not_lost() -> None:
+    def run(of: Unit, cancel: Cancel) -> Later:
+        return Later(600.0, lambda cancel: run(of, cancel))
+
+    pool = Pool(run, jobs=1)
+    pool.start([unit("a")])
+    while not pool.pausing():
+        time.sleep(0.001)
+    pool.stop("interrupted")
+    assert [(r.status, r.reason) for r in drain(pool)] == [("failed", "internal")]
+    pool.close()
+
+
+def test_an_executor_that_may_not_start_yet_does_not_hold_up_the_others() -> None:
+    ran: list[str] = []
+    asked: Counter[str] = Counter()
+
+    def admit(executor: str) -> float:
+        asked[executor] += 1
+        return 0.05 if executor == "codex" and asked["codex"] < 4 else 0.0
+
+    def run(of: Unit, cancel: Cancel) -> Result:
+        ran.append(of.id)
+        return result(of)
+
+    pool = Pool(run, jobs=1, admit=admit)
+    pool.start([unit("c1"), unit("c2"), unit("r1", "ruff"), unit("r2", "ruff")])
+    drain(pool)
+    pool.close()
+    assert ran == ["r1", "r2", "c1", "c2"]
+    assert asked["ruff"] == 2  # one grant for each start, and nothing is asked in vain
 
 
 def test_close_cancels_and_keeps_the_results() -> None:

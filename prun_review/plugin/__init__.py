@@ -21,6 +21,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add("--prun-report", action="append", metavar="FORMAT[:PATH]", help="report to write (markdown, json)")
     add("--prun-dispatch", choices=("auto", "off"), help="off: dispatch nothing; never green")
     add("--prun-replay", metavar="RUN", help="judge the stored answers of a run again, dispatch nothing")
+    add("--prun-resume", action="store_true", help="take over what stored runs have answered; ask the rest")
+    add("--prun-resume-from", metavar="RUN", help="the same, from this run only")
+    add("--prun-budget", metavar="LIMIT", help="what may be spent: 5usd, 400ktok, or 5usd,2Mtok")
+    add("--prun-retries", type=int, metavar="N", help="retries of a failure that can pass (default: 2)")
+    add(
+        "--prun-stall", type=float, metavar="S", help="seconds of silence that end an attempt; 0: never (600)"
+    )
     add("--prun-timeout", type=float, metavar="S", help="seconds for one attempt (default: 900)")
     add("--prun-heartbeat", type=float, metavar="S", help="seconds between progress lines (default: 60)")
 

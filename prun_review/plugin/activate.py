@@ -17,7 +17,8 @@ from prun_review.plugin.scope import PATTERN, Scope
 def activate(config: pytest.Config, where: Scope) -> None:
     """Register what a review session needs; ``pytest.UsageError`` for a bad configuration."""
     from prun_review import extensions
-    from prun_review.review import Review, record_abort
+    from prun_review.beginning import record_abort
+    from prun_review.review import Review
     from prun_review.settings import read_settings
 
     if any(getattr(config.option, name, False) for name in ("stepwise", "stepwise_skip", "stepwise_reset")):
@@ -75,6 +76,10 @@ def options(config: pytest.Config) -> dict[str, Any]:
         "timeout": option.prun_timeout,
         "heartbeat": option.prun_heartbeat,
         "offline": option.prun_offline or None,
+        "budget": option.prun_budget,
+        "retries": option.prun_retries,
+        "stall": option.prun_stall,
+        "resume": option.prun_resume_from or ("latest" if option.prun_resume else None),
     }
     if option.prun_executors is not None:
         given["executors"] = [n.strip() for n in option.prun_executors.split(",") if n.strip()]

@@ -93,6 +93,7 @@ class Controller:
     def _drain(self) -> None:
         while self.review.owed:
             self.session.take(0.2)
+        self.review.let_go()
 
     def _refuse(self, code: str, text: str) -> None:
         if not self.decided:

@@ -11,11 +11,16 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
+from prun_review.dispatch import clock
 from prun_review.renderers.escape import one_line
 
 if TYPE_CHECKING:
     from prun_review.model import Result
     from prun_review.review import Review
+
+
+QUIET = 30.0
+"""Seconds of silence that are worth a word."""
 
 
 class Progress:
@@ -57,12 +62,21 @@ class Progress:
         except OSError:  # the terminal is gone: the run goes on, its reports are files
             self._descriptor = None
 
+    def tell(self, text: str) -> None:
+        """One line, at once, unless nothing is to be said in between."""
+        if not self.quiet:
+            self.line(text)
+
     def finished(self, result: Result) -> None:
-        """A unit has ended; one without an answer is told at once."""
-        if not result.ok:
-            self._lost += 1
-            if not self.quiet and self._lost <= 20:
-                self.line(f"{result.executor} {result.status}: {result.reason} {result.unit}")
+        """A unit has ended; one without an answer is told at once.
+
+        Why units are not run was told where that was decided, and a stall when it was seen.
+        """
+        if result.ok:
+            return
+        self._lost += 1
+        if self._lost <= 20 and result.status != "not-run" and result.reason != "stalled":
+            self.tell(f"{result.executor} {result.status}: {result.reason} {result.unit}")
 
     def _beat(self) -> None:
         while not self._ended.wait(self.every):
@@ -72,11 +86,16 @@ class Progress:
 
 
 def summary(review: Review, lost: int) -> str:
-    """``37/64 done, 8 running (oldest codex 6m12s probe_x[codex]), 2 without an answer``."""
+    """``37/64 done, 8 running (oldest codex 6m12s probe_x[codex]; longest silence sonnet 4m10s
+    probe_y[sonnet]), 1 to be tried again, 2 without a valid answer``."""
     total = len(review.plan.units)
-    running = sorted(review.in_flight(), key=lambda pair: -pair[1])
+    running = review.in_flight()
     text = f"{len(review.results)}/{total} done, {len(running)} running"
     if running:
-        unit, seconds = running[0]
-        text += f" (oldest {unit.executor} {int(seconds) // 60}m{int(seconds) % 60:02}s {unit.id})"
+        unit, seconds, _ = max(running, key=lambda flight: flight[1])
+        text += f" (oldest {unit.executor} {clock(seconds)} {unit.id}"
+        unit, _, silent = max(running, key=lambda flight: flight[2])
+        text += f"; longest silence {unit.executor} {clock(silent)} {unit.id})" if silent >= QUIET else ")"
+    pausing = review.pausing()
+    text += f", {pausing} to be tried again" if pausing else ""
     return text + (f", {lost} without a valid answer" if lost else "")

@@ -75,7 +75,11 @@ class ReviewSession:
         self.config.get_terminal_writer().flush()  # pytest's header stands above our first line
         try:
             self.review.start(
-                proposals, workers=workers, partial=self._partial(proposals), say=self.progress.line
+                proposals,
+                workers=workers,
+                partial=self._partial(proposals),
+                say=self.progress.line,
+                tell=self.progress.tell,
             )
         except InternalError:
             raise

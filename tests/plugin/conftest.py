@@ -76,6 +76,7 @@ class Project:
             'addopts = ""',
             "[tool.prun_review]",
             f"executors = {list(executors)!r}",
+            "retry_wait = 0.05",
         ]
         lines.append(extra)
         for name in executors:

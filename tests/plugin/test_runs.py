@@ -89,8 +89,9 @@ def test_one_vendor_without_a_valid_answer_is_never_green(
     [unit] = [u for u in report["units"] if u["executor"] == "right"]
     assert unit["status"] == status
     expected = 2 if status == "broken" else 1  # one re-ask for a broken contract
+    expected = 3 if unit["reason"] == "over-capacity" else expected  # and two retries of what can pass
     assert project.calls().count("right") == expected
-    assert unit["attempts"] == expected or status == "failed"
+    assert unit["attempts"] == expected
     gate = subprocess.run(
         [sys.executable, "-m", "prun_review", "gate", "--json"],
         cwd=project.path,
