@@ -30,7 +30,7 @@ from prun_review.codec import decode
 from prun_review.errors import LaunchError
 from prun_review.model import Exit
 from prun_review.ports import Launch
-from prun_review.process import reap, shim
+from prun_review.process import reap, shim, strays
 
 BIRTH_LIMIT = 60.0
 """Seconds for a shim to say that its worker runs; 64 at once on 2 busy cores take about one."""
@@ -46,7 +46,7 @@ for name, path in (("prun_review", sys.argv[1]), ("prun_review.process", sys.arg
     module.__path__ = [path]
     sys.modules[name] = module
 from prun_review.process import zygote
-zygote.main(int(sys.argv[3]))
+zygote.main(int(sys.argv[3]), int(sys.argv[4]), sys.argv[5])
 """
 """Loads the zygote's few modules without running the package's own ``__init__`` files."""
 
@@ -84,6 +84,7 @@ class ShimProcess:
         self._buffer = b""
         self._started = time.monotonic()
         self._shim = 0
+        self._cell = ""
         self._timeout = timeout
         self._overdue = self._started + BIRTH_LIMIT + timeout + SILENCE
         """When a report that has not come will never come: somebody stopped the shim."""
@@ -110,6 +111,7 @@ class ShimProcess:
                 self._finish(decode(Exit, message["exit"]))
             self.pid = message.get("pid", 0)
             self._shim = message.get("shim", 0)
+            self._cell = message.get("cell", "")
             self._overdue = min(self._overdue, time.monotonic() + self._timeout + SILENCE)
             return bool(message)
 
@@ -171,7 +173,7 @@ class ShimProcess:
         return message
 
     def _lost(self) -> Exit:
-        outlived = reap.sweep_tag(self._tag)
+        outlived = reap.sweep_tag(self._tag, self._cell)
         left = f"; still running: {', '.join(map(str, outlived))}" if outlived else ""
         seconds = round(time.monotonic() - self._started, 3)
         return Exit(None, "lost", seconds, f"its shim died without a report{left}")
@@ -186,16 +188,17 @@ class ProcessLauncher:
     """Starts process trees and guarantees their end.  Make it before the first thread is started.
 
     ``Launch.tag`` should differ for every launch: when a shim is lost, all that carries its tag is
-    ended.  An empty tag is replaced by a random one.
+    ended.  An empty tag is replaced by a random one.  ``cgroups`` is False to do without them.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, cgroups: bool = True) -> None:
         self._lock = threading.Lock()
         self._live: set[ShimProcess] = set()
         self._closed = False
         self._births = threading.BoundedSemaphore(BIRTHS)
         self._restarts_left = 1
-        self._zygote, self._control = _hatch()
+        self._cgroups = cgroups
+        self._zygote, self._control = _hatch(cgroups)
 
     def __enter__(self) -> ProcessLauncher:
         return self
@@ -274,12 +277,12 @@ class ProcessLauncher:
                     self._restarts_left -= 1
                     self._control.close()
                     _ended(self._zygote, 1.0)
-                    self._zygote, self._control = _hatch()
+                    self._zygote, self._control = _hatch(self._cgroups)
         ours.close()
         raise LaunchError("the launcher is closed")
 
 
-def _hatch() -> tuple[subprocess.Popen[bytes], socket.socket]:
+def _hatch(cgroups: bool) -> tuple[subprocess.Popen[bytes], socket.socket]:
     """A new zygote and its control socket.  It gets none of the harness's environment but what its
     interpreter needs, and the mark of a dispatch that the harness itself may be part of."""
     if not hasattr(os, "fork"):
@@ -292,7 +295,7 @@ def _hatch() -> tuple[subprocess.Popen[bytes], socket.socket]:
     _ours.add(ours)
     with theirs:
         command = [sys.executable, "-I", "-S", "-X", "utf8", "-c", _BOOT]
-        arguments = [str(home.parent), str(home), str(theirs.fileno())]
+        arguments = [str(home.parent), str(home), str(theirs.fileno()), str(int(cgroups)), _libraries()]
         try:
             zygote = subprocess.Popen(
                 command + arguments,
@@ -308,6 +311,12 @@ def _hatch() -> tuple[subprocess.Popen[bytes], socket.socket]:
             ours.close()
             raise LaunchError(f"cannot start {sys.executable}: {error.strerror}") from error
     return zygote, ours
+
+
+def _libraries() -> str:
+    """The folder of psutil where a zygote needs it; it looks at no other folder by itself."""
+    psutil = strays.library()
+    return "" if psutil is None else str(Path(psutil.__file__).parent.parent)
 
 
 def _ended(process: subprocess.Popen[bytes], seconds: float) -> bool:

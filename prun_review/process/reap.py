@@ -5,9 +5,10 @@ so TERM comes first and the same sweep follows every end.  The kernel's word tha
 ``waitpid`` saying ECHILD in a process that is a *subreaper*: orphans of its tree become its own
 children, whatever sessions or groups they made for themselves.
 
-Where there is no ``prctl`` or no ``/proc`` (not Linux) only the leader's process group is signalled,
-so a grandchild with a session of its own escapes.  That fallback has not been tried on such a
-system.  Imports stay small because the zygote loads this module.
+Where there is no ``prctl`` or no ``/proc`` (not Linux) the leader's process group is signalled, and
+with psutil what was seen below the leader every few seconds: a process that has a session of its own
+and lost its parent between two looks escapes.  That has not been tried on such a system, only on
+Linux with its help refused.  Imports stay small because the zygote loads this module.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ import functools
 import os
 import signal
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+
+from prun_review.process import cgroup, disk, strays
 
 GRACE = 2.0
 """Seconds between TERM and KILL; claude needs up to 1.6 s to end its running tool."""
@@ -25,8 +28,8 @@ KILL_LIMIT = 10.0
 TAG = "PRUN_DISPATCH"
 """Environment variable that marks every process of a dispatch."""
 
-HAS_PROC = os.path.isdir("/proc/self")
-"""Descendants can be seen."""
+HAS_PROC = not strays.NEEDED
+"""Descendants can be seen without help."""
 
 _PR_SET_CHILD_SUBREAPER = 36
 
@@ -126,10 +129,13 @@ def send_group(group: int, number: int) -> None:
 class Brood:
     """The leader and everything below it, seen from the subreaper that forked the leader."""
 
-    def __init__(self, leader: int, *, contained: bool) -> None:
+    def __init__(self, leader: int, *, contained: bool, cell: str = "") -> None:
         self.leader = leader
         self.contained = contained
         """This process is a subreaper and /proc is there: nothing can escape."""
+        self.cell = cell
+        """Its cgroup, where it has one."""
+        self.strays = strays.Strays(leader)
         self.code: int | None = None
         """Exit status of the leader, negative for a signal; None while it runs."""
 
@@ -145,10 +151,17 @@ class Brood:
             if pid == self.leader:
                 self.code = os.waitstatus_to_exitcode(status)
 
+    def written(self) -> int:
+        """Bytes that the tree has written so far, as :func:`disk.written` counts."""
+        own = os.getpid()
+        return disk.written([own, *descendants([own])]) if HAS_PROC else 0
+
     def end(self) -> list[int]:
         """End everyone; returns at once when nobody is left.  What even KILL could not end."""
         if not self._round(signal.SIGTERM, GRACE, 0.02):
+            cgroup.kill(self.cell)
             self._round(signal.SIGKILL, KILL_LIMIT, 0.001)
+        cgroup.remove(self.cell)
         return descendants([os.getpid()])
 
     def _round(self, number: int, seconds: float, longest_pause: float) -> bool:
@@ -157,8 +170,10 @@ class Brood:
         pause = 0.0005
         deadline = time.monotonic() + seconds
         if not self.contained:
+            self.strays.look(now=True)
             send_group(self.leader, number)
-        while self.reap():
+            self.strays.send(number)
+        while self.reap() or self.strays.living():
             if time.monotonic() >= deadline:
                 return False
             for pid in descendants([os.getpid()]):
@@ -171,27 +186,38 @@ class Brood:
 
 
 def tagged(tag: str) -> list[int]:
-    """The living processes of this user that carry the tag, without this one; Linux only."""
+    """The living processes of this user that carry the tag, without this one."""
+    if not HAS_PROC:
+        return strays.tagged(TAG, tag)
     mark = f"{TAG}={tag}".encode("utf-8", "surrogateescape")
     own = os.getpid()
     return [p for p in _pids() if p != own and mark in _read(f"/proc/{p}/environ").split(b"\0")]
 
 
-def sweep_tag(tag: str) -> list[int]:
-    """End every process that carries the tag, where its shim can no longer do it.
+def sweep_tag(tag: str, cell: str = "") -> list[int]:
+    """End every process that carries the tag or stands in the cell, where its shim can no longer do
+    it.  Without a cell, one that gave itself another environment is not seen.
 
-    Weaker than a subreaper: a process that gave itself another environment is not seen.  Returns
-    the pids that could not be ended.
+    Returns the pids that could not be ended.
     """
+    return sweep(lambda: [*tagged(tag), *cgroup.members(cell)], [cell])
+
+
+def sweep(look: Callable[[], list[int]], cells: Sequence[str]) -> list[int]:
+    """End what ``look`` finds until it finds nothing, and remove the cells; what could not be ended."""
     start = time.monotonic()
     told: set[int] = set()
-    while left := tagged(tag):
+    while left := look():
         passed = time.monotonic() - start
         if passed >= GRACE + KILL_LIMIT:
             break
+        for cell in cells if passed >= GRACE else ():
+            cgroup.kill(cell)
         for pid in left:
             if passed >= GRACE or pid not in told:
                 told.add(pid)
                 send(pid, signal.SIGKILL if passed >= GRACE else signal.SIGTERM)
         time.sleep(0.02 if passed < GRACE else 0.001)
+    for cell in cells:
+        cgroup.remove(cell)
     return left

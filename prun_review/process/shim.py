@@ -21,10 +21,10 @@ import stat
 import time
 from collections.abc import Sequence
 
-from prun_review.process import reap
+from prun_review.process import cgroup, disk, reap
 
 CHECK = 0.25
-"""Seconds between looks at the size of the output."""
+"""Seconds between looks at the size of the output and at what room the disk has."""
 IGNORED = tuple(
     getattr(signal, name)
     for name in ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGPIPE", "SIGXFSZ")
@@ -100,25 +100,34 @@ def report(lifeline: int, code: int | None, ended_by: str, seconds: float, note:
     _tell(lifeline, json.dumps({"exit": fields}).encode() + b"\n")
 
 
-def main(lifeline: int) -> int:
+def main(lifeline: int, nest: cgroup.Nest, cell: int) -> int:
     """Live one dispatch through.  Whatever goes wrong in here is reported, never a silent end.
 
     Returns the exit status of the shim: 0 when its tree is gone.
     """
-    os.closerange(3, lifeline)
-    os.closerange(lifeline + 1, lifeline + 64)
+    close_all_but(lifeline, nest.lock)
     os.setsid()
-    return live(lifeline, contained=reap.become_subreaper() and reap.HAS_PROC)
+    return live(lifeline, nest, cell, contained=reap.become_subreaper() and reap.HAS_PROC)
 
 
-def live(lifeline: int, *, contained: bool) -> int:
-    """What :func:`main` does once it is a process of its own."""
+def close_all_but(*kept: int) -> None:
+    """Close what a fork of the zygote has and does not need; -1 stands for none."""
+    low = 3
+    for descriptor in sorted(kept):
+        if descriptor >= low:  # the kernel takes a range that ends below 0 for one without an end
+            os.closerange(low, descriptor)
+            low = descriptor + 1
+    os.closerange(low, low + 64)
+
+
+def live(lifeline: int, nest: cgroup.Nest, cell: int, *, contained: bool) -> int:
+    """What :func:`main` does once it is a process of its own; ``cell`` is the number of its cell."""
     started = time.monotonic()
     launch = _receive(lifeline)
     if launch is None:
         return 0
     try:
-        code, ended_by, note = _dispatch(launch, lifeline, contained)
+        code, ended_by, note = _dispatch(launch, lifeline, nest, cell, contained)
     except _SpawnError as error:
         code, ended_by, note = None, "spawn", str(error)
     except Exception as error:
@@ -128,11 +137,20 @@ def live(lifeline: int, *, contained: bool) -> int:
     return 1 if reap.descendants([os.getpid()]) else 0
 
 
-def _dispatch(launch: Launch, lifeline: int, contained: bool) -> tuple[int | None, str, str]:
+def _dispatch(
+    launch: Launch, lifeline: int, nest: cgroup.Nest, cell: int, contained: bool
+) -> tuple[int | None, str, str]:
     streams = _open_streams(launch)
-    leader = _spawn(launch, streams)
-    _tell(lifeline, b'{"pid": %d, "shim": %d}\n' % (leader, os.getpid()))
-    brood = reap.Brood(leader, contained=contained)
+    place = nest.enter(cell)
+    try:
+        leader = _spawn(launch, streams)
+    except _SpawnError:
+        cgroup.remove(cgroup.leave(place))
+        raise
+    place = cgroup.leave(place)
+    birth = {"pid": leader, "shim": os.getpid(), "cell": place}
+    _tell(lifeline, json.dumps(birth).encode() + b"\n")
+    brood = reap.Brood(leader, contained=contained, cell=place)
     ended_by, note = _watch(launch, lifeline, brood, streams[1:])
     notes = [note] if note else []
     if not ended_by and brood.reap():
@@ -153,6 +171,7 @@ def _watch(launch: Launch, lifeline: int, brood: reap.Brood, outputs: list[int])
     if hasattr(os, "pidfd_open"):
         poller.register(os.pidfd_open(brood.leader), select.POLLIN)
         check = CHECK
+    room = disk.Room((*outputs, launch.cwd), lambda: max(sum(_sizes(outputs)), brood.written()))
     while True:
         remaining = deadline - time.monotonic()
         ready = poller.poll(max(0.0, min(check, remaining)) * 1000)
@@ -165,9 +184,15 @@ def _watch(launch: Launch, lifeline: int, brood: reap.Brood, outputs: list[int])
                 return (why, "") if why else ("cancelled", "the harness is gone")
         if remaining <= 0:
             return "timeout", f"not finished after {launch.timeout:g} s"
-        for output in outputs:
-            if os.fstat(output).st_size > launch.max_output:
-                return "output", f"wrote more than {launch.max_output} bytes"
+        if any(size > launch.max_output for size in _sizes(outputs)):
+            return "output", f"wrote more than {launch.max_output} bytes"
+        if shortage := room.shortage():
+            return "output", shortage
+        brood.strays.look()
+
+
+def _sizes(outputs: list[int]) -> list[int]:
+    return [os.fstat(output).st_size for output in outputs]
 
 
 def _cut(outputs: list[int], limit: int) -> list[str]:

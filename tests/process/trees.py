@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import sys
 import time
@@ -91,4 +90,7 @@ def end_all(tag: str) -> None:
 
 
 def alive(pid: int) -> bool:
-    return os.path.exists(f"/proc/{pid}") and " Z " not in Path(f"/proc/{pid}/stat").read_text()
+    try:
+        return " Z " not in Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
