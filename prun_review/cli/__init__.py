@@ -20,7 +20,19 @@ from prun_review import __version__
 from prun_review.errors import InternalError, PrunError
 from prun_review.renderers.escape import plain
 
-VERBS = ("plan", "gate", "report", "crosscheck", "doctor", "dispatch", "gather", "monitor", "skill")
+VERBS = (
+    "plan",
+    "status",
+    "watch",
+    "gate",
+    "report",
+    "crosscheck",
+    "doctor",
+    "dispatch",
+    "gather",
+    "monitor",
+    "skill",
+)
 """The verbs, in the order of ``--help``; each is the module of that name in this package."""
 
 USAGE = 2

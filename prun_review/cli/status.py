@@ -1,0 +1,115 @@
+"""``prun-review status [RUN...]``: how a run stands, from its files alone, live or after the fact.
+
+RUN is a run id, a run directory or a report folder; the latest run where it is left out.  It may also
+be a state directory of the prun scripts (``prun-task-...``, or an attempt of a run): then one line
+``UNIT <name> <status>`` is printed for each, in the words of ``prun-review monitor``.  Exit 0, or 2
+where there is no such run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from prun_review.cli import runs
+from prun_review.errors import ConfigError
+from prun_review.renderers.escape import one_line
+from prun_review.renderers.json import dumps
+
+if TYPE_CHECKING:
+    from prun_review.status import RunStatus
+
+
+def register(subparsers: Any) -> None:
+    """Add the verb to the command line."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "status", help="how a run stands, from its files", description=__doc__
+    )
+    parser.add_argument("runs", nargs="*", metavar="RUN", help="run id or directory (default: the latest)")
+    parser.add_argument("--json", action="store_true", help="one JSON object")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the status of one run, or of state directories; 0."""
+    folders = [name for name in args.runs if is_state_directory(Path(name))]
+    if folders and len(folders) == len(args.runs):
+        return _states(folders, args.json)
+    if len(args.runs) > 1:
+        raise ConfigError("one run at a time, or state directories only", place=" ".join(args.runs))
+    found = reader(args.runs[0] if args.runs else None).look()
+    if args.json:
+        from prun_review.codec import encode
+
+        sys.stdout.write(dumps(encode(found)))
+        return 0
+    from prun_review.statuslines import lines
+
+    print("\n".join(lines(found, columns())))
+    return 0
+
+
+def reader(run: str | None) -> RunStatus:
+    """The reader of the run that is meant; ``RunDirError``."""
+    from prun_review.settings import read_settings
+    from prun_review.status import RunStatus
+
+    path = runs.find(run)
+    parents = path.parents
+    below = len(parents) > 2 and parents[0].name == "runs" and parents[1].name == ".prun"
+    # A run of another project has its history beside it.
+    root = parents[2] if below else read_settings(Path.cwd())[0]
+    return RunStatus(path, root)
+
+
+def columns() -> int:
+    """Columns of the terminal, within what can be read."""
+    return max(60, min(160, shutil.get_terminal_size((100, 24)).columns))
+
+
+# --- state directories of the prun scripts --------------------------------------------------
+
+
+def is_state_directory(path: Path) -> bool:
+    """A directory that one dispatch left, and no run."""
+    return path.is_dir() and (path.name.startswith("prun-task-") or (path / "result-file").is_file())
+
+
+def _states(names: list[str], as_json: bool) -> int:
+    units = [{"name": Path(name).absolute().name, "path": name, "status": state_of(name)} for name in names]
+    if as_json:
+        sys.stdout.write(dumps({"units": units}))
+    else:
+        for unit in units:
+            print(f"UNIT {one_line(unit['name'])} {one_line(unit['status'])}")
+    return 0
+
+
+def state_of(name: str, env: Mapping[str, str] = os.environ, now: float | None = None) -> str:
+    """The status of one dispatch, in the words of ``monitor``, told from one look.
+
+    ``monitor`` watches silence grow; one look has the times of change only.  One that lies ahead is
+    not believed: then the output counts as growing, and a result as not yet left alone.
+    """
+    from prun_review.prun import console
+    from prun_review.prun.statedir import StateDir
+
+    place = StateDir(Path(name))
+    now = time.time() if now is None else now
+    result = place.result()
+    info = place.landed(result) if result is not None else None
+    if result is not None and info is not None:
+        if now - info.st_mtime < console.seconds(env, "PRUN_MONITOR_STABLE_WINDOW", 10):
+            return "finishing"
+        failure = place.failure(result)
+        return f"failed({failure})" if failure else "done"
+    times = [ns / 1e9 for _, ns in place.output()] or [float(place.number("timestamp") or now)]
+    silent = now - max(times)
+    if silent < console.seconds(env, "PRUN_STALL_THRESHOLD", 600):
+        return "growing" if place.output() else "pending"
+    return "failed(dispatch-dead)" if place.alive() is False else f"stalled({int(silent)}s)"
