@@ -186,7 +186,7 @@ class Launch:
     """Seconds of wall time, by a monotonic clock."""
     tag: str = ""
     """Put into the child's environment as ``PRUN_DISPATCH`` so that its tree can be found."""
-    max_output: int = 1 << 30
+    max_output: int = 1 << 28
     """Bytes per stream after which the tree is ended and ``Exit.note`` says so."""
 
 

@@ -10,9 +10,12 @@ from collections.abc import Callable, Iterable
 
 FLOOR = 200 << 20
 """Bytes free below which a file system is nearly full; 1/20 of one that is smaller than 4 GB."""
-ALLOWANCE = 8 << 20
-"""Bytes that a dispatch may still write on a nearly full file system: an answer has 1 % of that, so
-who merely works beside somebody who fills the disk is left alone."""
+NEAR = 4
+"""Times the floor: from there on it is counted what a dispatch writes.  600 MiB are two looks of the
+shim at the fastest writer."""
+ALLOWANCE = 25
+"""The part of the floor (8 MiB) that a dispatch may write meanwhile: an answer has 1 % of that, so who
+merely works beside somebody who fills the disk is left alone."""
 FILE_LIMIT = 16 << 30
 """Bytes per file that a worker may write; a sparse file counts with its length."""
 
@@ -30,7 +33,7 @@ def limit_files() -> None:
 
 
 class Room:
-    """The file systems of a dispatch, and what its processes have written since one became full."""
+    """The file systems of a dispatch, and what its processes have written since one came near its floor."""
 
     __slots__ = ("base", "places", "written")
 
@@ -40,30 +43,32 @@ class Room:
         self.written = written
         """Counts what all processes of the dispatch have written so far, in bytes."""
         self.base = -1
-        """What it said when a file system was first seen nearly full; -1 before."""
+        """What it said when a file system was first seen to be near its floor; -1 before."""
 
     def shortage(self) -> str:
         """Why the dispatch is to be ended, or nothing."""
-        free = min((left for left in map(_left, self.places) if left is not None), default=None)
-        if free is None:
+        near = [left for place in self.places if (left := _left(place))]
+        if not near:
             self.base = -1
             return ""
         written = self.written()
         if self.base < 0:
             self.base = written
-        if written - self.base <= ALLOWANCE:
-            return ""
-        return f"the disk is nearly full: {free >> 20} MiB left"
+        for free, floor in near:
+            if free < floor and written - self.base > floor // ALLOWANCE:
+                return f"the disk is nearly full: {free >> 20} MiB left"
+        return ""
 
 
-def _left(place: int | bytes) -> int | None:
-    """The bytes free in a file system that is nearly full; None for one that is not."""
+def _left(place: int | bytes) -> tuple[int, int] | None:
+    """The bytes free in a file system, and its floor; None where that is far."""
     try:
         seen = os.statvfs(place)
     except OSError:
         return None
     free, size = seen.f_bavail * seen.f_frsize, seen.f_blocks * seen.f_frsize
-    return free if size and free < min(FLOOR, size // 20) else None
+    floor = min(FLOOR, size // 20)
+    return (free, floor) if free < NEAR * floor else None
 
 
 def written(pids: Iterable[int]) -> int:
