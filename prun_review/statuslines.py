@@ -24,7 +24,7 @@ def lines(status: Status, width: int = 100) -> list[str]:
     page = Page(width)
     time = clock(status.seconds) if status.seconds is not None else "an unknown time"
     page.line(f"{status.run_id}: {_STATES.get(status.state, status.state).format(time)}", 0)
-    page.line(f"in {status.path}, dispatcher {'alive' if status.dispatcher_alive else 'gone'}", 0)
+    page.line(f"dispatcher {'alive' if status.dispatcher_alive else 'gone'}, in {status.path}", 0)
     if status.verdict:
         page.line(f"verdict: {status.verdict}", 0)
     page.line(summary(status), 0)
