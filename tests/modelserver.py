@@ -23,6 +23,9 @@ from typing import Any
 MAX_BODY = 16 << 20
 """Bytes of a request body; a larger one is refused with 413."""
 
+LONGEST = 120.0
+"""Seconds after which a request that hangs is let go."""
+
 MAX_CALLS = 2000
 """Requests answered in one life; further ones get 410, so that a retry storm ends."""
 
@@ -42,6 +45,10 @@ class Reply:
     error: str = "scripted failure"
     code: str = ""
     """The error's ``code`` (OpenAI) or ``type`` (Anthropic)."""
+    wire: str = ""
+    """How the answer travels badly: ``hang`` (no header ever comes), ``silent`` (headers and no more),
+    ``cut`` (half of the stream), ``malformed`` (a page in place of events), ``full`` (the model ran into
+    its limit of output tokens)."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +104,7 @@ class ModelServer:
     rules: Sequence[Rule]
     calls: list[Call] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _ended: threading.Event = field(default_factory=threading.Event)
     _http: ThreadingHTTPServer | None = None
     _thread: threading.Thread | None = None
 
@@ -117,6 +125,7 @@ class ModelServer:
     ) -> None:
         assert self._http is not None
         assert self._thread is not None
+        self._ended.set()
         self._http.shutdown()
         self._http.server_close()
         self._thread.join(5)
@@ -149,6 +158,10 @@ class ModelServer:
     def of(self, vendor: str) -> list[Call]:
         """The calls of one vendor's CLI, hidden ones included."""
         return [c for c in self.calls if c.vendor == vendor]
+
+    def hang(self) -> None:
+        """Wait for the server's end."""
+        self._ended.wait(LONGEST)
 
     def take(self, call: Call) -> Reply:
         """Record a call and find its reply."""
@@ -193,29 +206,44 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self.do_GET()
 
-    def _answer(self, call: Call, events: Any) -> None:
+    def _answer(self, call: Call, stream: Any) -> None:
         reply = self.server_state.take(call)
-        if reply.status != 200:
+        if reply.wire == "hang":
+            self.server_state.hang()
+            self.close_connection = True
+        elif reply.wire == "malformed":
+            self._send(200, "text/html", b"<html><body>Please log in to the guest network</body></html>")
+        elif reply.status != 200:
             kind = reply.code or ("api_error" if call.vendor == "anthropic" else None)
             error = {"type": kind, "code": kind, "message": reply.error, "param": None}
             self._send(reply.status, "application/json", _dump({"type": "error", "error": error}))
         elif call.vendor == "anthropic" and not call.body.get("stream"):
             self._send(200, "application/json", _dump(_anthropic_message(call, reply)))
         else:
-            stream = b"".join(
-                b"event: %s\ndata: %s\n\n" % (kind.encode(), _dump({"type": kind, **data}))
-                for kind, data in events(call, reply)
-            )
-            self._send(200, "text/event-stream", stream)
+            events = stream(call, reply)
+            self._stream(events if reply.wire != "full" else _FULL[call.vendor](events), reply.wire)
 
-    def _send(self, status: int, kind: str, data: bytes) -> None:
+    def _stream(self, events: Sequence[tuple[str, dict[str, Any]]], wire: str) -> None:
+        data = b"".join(
+            b"event: %s\ndata: %s\n\n" % (kind.encode(), _dump({"type": kind, **fields}))
+            for kind, fields in events
+        )
+        kept = {"silent": 0, "cut": len(data) // 2}.get(wire, len(data))
+        self._send(200, "text/event-stream", data, kept)
+        if wire == "silent":
+            self.wfile.flush()
+            self.server_state.hang()
+
+    def _send(self, status: int, kind: str, data: bytes, kept: int | None = None) -> None:
+        """An answer, of which only the first ``kept`` bytes go out."""
         self.send_response(status)
         self.send_header("content-type", kind)
         self.send_header("content-length", str(len(data)))
         self.send_header("connection", "close")
         self.end_headers()
         if self.command != "HEAD":
-            self.wfile.write(data)
+            self.wfile.write(data[:kept])
+        self.close_connection = True
 
 
 def _dump(value: Any) -> bytes:
@@ -326,3 +354,26 @@ def _anthropic_events(call: Call, reply: Reply) -> list[tuple[str, dict[str, Any
         ("message_delta", {"delta": stop, "usage": {"output_tokens": 30}}),
         ("message_stop", {}),
     ]
+
+
+def _full_openai(events: list[tuple[str, dict[str, Any]]]) -> list[tuple[str, dict[str, Any]]]:
+    _, fields = events[-1]
+    details = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
+    return [*events[:-1], ("response.incomplete", {"response": {**fields["response"], **details}})]
+
+
+def _full_anthropic(events: list[tuple[str, dict[str, Any]]]) -> list[tuple[str, dict[str, Any]]]:
+    """The block breaks off in its middle."""
+    changed = []
+    for kind, fields in events:
+        if kind == "content_block_delta":
+            delta = {k: v if k == "type" else v[: len(v) // 2] for k, v in fields["delta"].items()}
+            fields = {**fields, "delta": delta}
+        if kind == "message_delta":
+            fields = {**fields, "delta": {"stop_reason": "max_tokens", "stop_sequence": None}}
+        changed.append((kind, fields))
+    return changed
+
+
+_FULL = {"openai": _full_openai, "anthropic": _full_anthropic}
+"""Vendor -> what its events look like where the model ran into its limit of output tokens."""

@@ -64,7 +64,7 @@ class Cell:
     @property
     def executor(self) -> str:
         """Who shows the fault: for what keeps an executor's further units from running, one of its own."""
-        alone = cause(self.fate.reason).breaks
+        alone = self.fault.alone or cause(self.fate.reason).breaks
         return f"{self.vendor}-{self.fault.name}" if alone else self.vendor
 
     @property
@@ -210,21 +210,25 @@ class Outcome:
         return found
 
     def wrong(self, cell: Cell) -> list[str]:
-        """All that is not as it has to be with a cell."""
-        faulty = self.units.get((cell.folder, cell.executor), [])
+        """All that is not as it has to be with a cell, the other vendor's clean answer included."""
         clean = self.units.get((cell.folder, cell.other), [])
-        if len(faulty) != 1 or len(clean) != 1:
-            return [f"{len(faulty)} and {len(clean)} units instead of 1 and 1"]
+        fates = [_fate(unit) for unit in clean]
+        return self.wrong_alone(cell) + _differs("the other vendor's units", fates, [("valid", "ok", 1)])
+
+    def wrong_alone(self, cell: Cell) -> list[str]:
+        """All that is not as it has to be with the unit that the fault hit."""
+        hit = self.units.get((cell.folder, cell.executor), [])
+        if len(hit) != 1:
+            return [f"{len(hit)} units instead of 1"]
         verdict = self.report["verdict"]["folders"].get(cell.folder)
-        wanted = "PASS" if cell.fate.kept else "INCOMPLETE"
+        fate, wanted = cell.fate, "PASS" if cell.fate.kept else "INCOMPLETE"
         found = [
-            *_differs("fate", _fate(faulty[0]), _fate_of(cell.fate)),
-            *_differs("the other vendor's unit", _fate(clean[0]), ("valid", "ok", 1)),
+            *_differs("fate", _fate(hit[0]), (fate.status, fate.reason, fate.attempts)),
             *_differs("verdict", verdict, wanted),
-            *self._stored(faulty[0], cell.fault),
-            *self._told(cell, faulty[0]),
+            *self._stored(hit[0], cell.fault),
+            *self._told(cell, hit[0]),
         ]
-        return [f"{text}; it said: {faulty[0]['message'][:300]}" for text in found]
+        return [f"{text}; it said: {hit[0]['message'][:300]}" for text in found]
 
     def _stored(self, unit: dict[str, Any], fault: Fault) -> list[str]:
         """Every attempt is on disk with its output as it was written, and one result."""
@@ -261,7 +265,3 @@ def _differs(what: str, found: object, wanted: object) -> list[str]:
 
 def _fate(unit: dict[str, Any]) -> tuple[str, str, int]:
     return unit["status"], unit["reason"], unit["attempts"]
-
-
-def _fate_of(fate: Fate) -> tuple[str, str, int]:
-    return fate.status, fate.reason, fate.attempts

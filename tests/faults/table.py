@@ -43,6 +43,8 @@ class Fault:
     fates: Mapping[str, Fate]
     timeout: float = 60.0
     """Seconds of the unit's own time limit."""
+    alone: bool = False
+    """Its executor is its own, whatever the reason."""
     program: str = ""
     """A script that is started in place of the stand-in."""
     raw: bytes = b""

@@ -18,7 +18,7 @@ from prun_review.contract import KINDS
 from prun_review.executors.claude import Claude
 from prun_review.executors.codex import Codex
 from prun_review.model import Contract, Reading, Usage
-from prun_review.ports import Located, Output
+from prun_review.ports import Located, Output, Seen, Sign
 from tests.executors.driving import SCHEMA, Bench
 from tests.modelserver import Call, ModelServer, Reply, Rule
 
@@ -115,6 +115,25 @@ def test_structured_answer_with_schema_and_without_the_trees_instructions(
     assert json.dumps({k: v for k, v in SCHEMA.items() if k != "$schema"}) in sent
     assert CANARY not in sent
     assert not (bench.root / "ran").exists(), "a hook or an MCP server of the reviewed tree was started"
+
+
+@pytest.mark.parametrize("words", [1, 30_000])
+@pytest.mark.parametrize("name", NAMES)
+def test_the_end_of_the_output_shows_that_the_answer_is_there(
+    bench: Bench, programs: Programs, name: str, words: int
+) -> None:
+    _, output, reading = ask(bench, programs, name, Reply({"verdict": "word " * words}))
+    assert reading.status == "answered"
+    executor = (Codex if name == "codex" else Claude).configured(load({}).executor(name))
+    whole, end = output.stdout, output.stdout[-65_536:]
+    assert executor.sign(Seen({"tail": len(whole)}, end, b"")) == Sign("finished")
+    lines = whole.splitlines(keepends=True)
+    for n in range(len(lines)):
+        before = b"".join(lines[:n])
+        assert executor.sign(Seen({"tail": len(before)}, before[-65_536:], b"")) == Sign()
+    kinds = [json.loads(line)["type"] for line in lines]
+    assert kinds[-1] == ("turn.completed" if name == "codex" else "result")
+    assert name == "codex" or {"system", "stream_event", "assistant"} <= set(kinds)
 
 
 @pytest.mark.parametrize("contract", [Contract(), Contract("choice", ("a", "b"), ("speed",))])
