@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 
-from prun_review.budget import Budget, spent
+from prun_review.budget import Budget, dollars, spent
 from prun_review.causes import cause
 from prun_review.model import Result, Usage
 
@@ -180,7 +180,7 @@ def _told(name: str, usages: list[Usage], what: str) -> str:
     if silent == len(usages):
         return f"{name} reports no {what}"
     usd, tokens = spent(usages)
-    amount = f"${usd:.2f}" if what == "cost" else f"{tokens:,} tokens"
+    amount = dollars(usd) if what == "cost" else f"{tokens:,} tokens"
     part = f" ({silent} of its {len(usages)} attempts without)" if silent else ""
     return f"{amount} reported by {name}{part}"
 

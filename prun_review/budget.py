@@ -53,15 +53,20 @@ class Budget:
         """Which limit ``used`` has reached, in words; empty while there is room."""
         usd, tokens = spent(used)
         if self.usd is not None and usd >= self.usd:
-            return f"${usd:.2f} of ${self.usd:.2f} are spent"
+            return f"{dollars(usd)} of {dollars(self.usd)} are spent"
         if self.tokens is not None and tokens >= self.tokens:
             return f"{tokens:,} of {self.tokens:,} tokens are used"
         return ""
 
     def __str__(self) -> str:
-        parts = [f"${self.usd:.2f}"] if self.usd is not None else []
+        parts = [dollars(self.usd)] if self.usd is not None else []
         parts += [f"{self.tokens:,} tokens"] if self.tokens is not None else []
         return " and ".join(parts)
+
+
+def dollars(amount: float) -> str:
+    """``$5.12``; below a cent two digits that say something: ``$0.00082``."""
+    return f"${amount:.2f}" if amount >= 0.01 or not amount else f"${amount:.2g}"
 
 
 def spent(used: Iterable[Usage]) -> tuple[float, int]:

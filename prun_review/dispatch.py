@@ -198,6 +198,7 @@ class Dispatcher:
             "reason": result.reason,
             "seconds": round(exit.seconds, 3),
             "digest": digest,
+            **({"note": exit.note} if exit.note else {}),
         }
         return _Attempt(result, reading.retry_after, told)
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 ANSWERING = Path(__file__).with_name("answering.py")
+STANDINS = Path(__file__).parents[1] / "standins"
 SOURCE = """import os
 
 
@@ -69,8 +71,14 @@ class Project:
         self.git("init", "-q")
         self.commit()
 
-    def config(self, extra: str, executors: tuple[str, ...] = ("left", "right")) -> None:
-        """Write pyproject.toml: stand-in executors of different vendors, and ``extra``."""
+    def config(
+        self,
+        extra: str,
+        executors: tuple[str, ...] = ("left", "right"),
+        tables: Mapping[str, str] | None = None,
+    ) -> None:
+        """Write pyproject.toml: stand-in executors of different vendors, ``extra``, and lines for the
+        tables of some of them."""
         lines = [
             "[tool.pytest.ini_options]",
             'addopts = ""',
@@ -87,8 +95,17 @@ class Project:
                 f'vendor = "vendor-{name}"',
                 f'lineage = "lineage-{name}"',
                 f"argv = {json.dumps(argv)}",
+                (tables or {}).get(name, ""),
             ]
         self.write("pyproject.toml", "\n".join(lines) + "\n")
+
+    def stand_in(self, program: str, *rules: dict[str, Any]) -> Path:
+        """The path of a stand-in for a vendor's program, ``claude`` or ``codex``; see tests/standins."""
+        folder = self.path.parent / f"{self.path.name}-{program}"
+        folder.mkdir()
+        (folder / program).symlink_to(STANDINS / program)
+        (folder / f"{program}.json").write_text(json.dumps(list(rules)))
+        return folder / program
 
     def write(self, name: str, text: str) -> None:
         """A file of the project."""
@@ -125,6 +142,11 @@ class Project:
         return self.pytester.runpytest_subprocess(
             "-p", "no:cacheprovider", "-p", "no:randomly", *args, timeout=120
         )
+
+    def ledger(self) -> list[dict[str, Any]]:
+        """The events of the latest run."""
+        latest = max((self.path / ".prun/runs").iterdir(), key=lambda run: (run / "lock").stat().st_mtime_ns)
+        return [json.loads(line) for line in (latest / "ledger.jsonl").read_text().splitlines()]
 
     def report(self) -> dict[str, Any]:
         """The document of the latest run."""
