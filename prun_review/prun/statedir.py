@@ -220,11 +220,20 @@ def head(path: Path) -> str:
 
 
 def waiting(env: Mapping[str, str], result: Path) -> Iterator[StateDir]:
-    """The dispatches below the temporary directory that run and have this result still to write."""
-    with suppress(OSError):
-        for name in os.listdir(base(env)):
-            if name.startswith("prun-task-"):
-                found = StateDir(base(env) / name)
-                told = found.result()
-                if told is not None and os.path.realpath(told) == os.path.realpath(result) and found.alive():
-                    yield found
+    """The user's dispatches below the temporary directory that run and have this result to write."""
+    wanted = os.path.realpath(result)
+    place = base(env)
+    for name in os.listdir(place) if place.is_dir() else ():
+        if name.startswith("prun-task-") and _own(place / name):
+            found = StateDir(place / name)
+            told = found.result()
+            if told is not None and os.path.realpath(told) == wanted and found.alive():
+                yield found
+
+
+def _own(path: Path) -> bool:
+    """Made by this user: anybody may make a directory in /tmp, and keep others waiting with it."""
+    try:
+        return path.lstat().st_uid == os.geteuid()
+    except OSError:  # removed since it was listed
+        return False

@@ -96,7 +96,7 @@ def test_a_signal_that_was_ignored_stays_ignored(desk: Desk) -> None:
     process = subprocess.Popen(
         ["nohup", *PRUN, "dispatch", *desk.words()],
         cwd=desk.folder,
-        env={**desk.env, "PLAY": "echo thinking; until [ -e ../go ]; do sleep 0.05; done; exit 9"},
+        env={**desk.env, "PLAY": "echo thinking; until [ -e ../go ]; do sleep 0.05; done; sleep 1; exit 9"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

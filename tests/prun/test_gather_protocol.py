@@ -146,6 +146,14 @@ def test_the_file_of_an_earlier_run_is_waited_out_while_a_dispatch_runs(
     assert gather(old, tmp=tmp_path) == 0
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a directory of somebody else")
+def test_a_directory_of_somebody_else_keeps_nobody_waiting(tmp_path: Path) -> None:
+    old = landed(tmp_path / "r" / "a.md")
+    state = laid_out(tmp_path, result=str(old), pid=os.getpid(), pre_mtime=int(old.stat().st_mtime))
+    os.chown(state, 65534, 65534)
+    assert gather(old, tmp=tmp_path) == 0
+
+
 def test_a_dispatch_of_ours_makes_an_old_result_wait(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     landed(desk.result, "old")
