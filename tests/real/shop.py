@@ -183,6 +183,7 @@ class Shop:
         """``pytest panels/ ARGS`` with both programs asking our server."""
         with ModelServer(rules) as server:
             table = (SHOP / "pyproject.toml").read_text() + (
+                "retries = 1\nretry_wait = 0.1\n"
                 "[tool.prun_review.executor.codex]\n"
                 f'model = "{MODEL}"\nenv = ["MOCK_KEY"]\nargs = {json.dumps(server.codex_args())}\n'
             )

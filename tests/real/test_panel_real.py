@@ -119,7 +119,9 @@ def test_units_and_their_items(mixed: tuple[Shop, Run]) -> None:
         ("lost-finding", "/findings/0"),
         ("nothing-examined", "/examined"),
     }
-    assert (refused["status"], refused["reason"], refused["attempts"]) == ("failed", "over-capacity", 1)
+    assert (refused["status"], refused["reason"], refused["attempts"]) == ("failed", "over-capacity", 2)
+    [cause] = [c for c in run.report["causes"] if c["executor"] == "sonnet"]
+    assert (cause["reason"], cause["failed"], cause["title"]) == ("over-capacity", 1, "over capacity")
     others = [u for u in run.report["units"] if u["id"] not in (broken["id"], refused["id"])]
     assert [(u["status"], u["reason"], u["attempts"], u["violations"]) for u in others] == 6 * [
         ("valid", "ok", 1, [])
@@ -137,8 +139,9 @@ def test_units_and_their_items(mixed: tuple[Shop, Run]) -> None:
 
 def test_number_of_requests_and_the_one_that_asks_again(mixed: tuple[Shop, Run]) -> None:
     _, run = mixed
-    # Four units each: codex is asked once more, claude tries a refused request two more times.
-    assert {vendor: len(run.of(vendor)) for vendor in VENDOR.values()} == {"openai": 5, "anthropic": 6}
+    # Four units each: codex is asked once more; claude tries a refused request two more times, and it
+    # is started once more.
+    assert {vendor: len(run.of(vendor)) for vendor in VENDOR.values()} == {"openai": 5, "anthropic": 9}
     [again] = [call for call in run.calls if AGAIN in call.prompt]
     assert (again.vendor, of(ORDERING) in again.prompt) == ("openai", True)
     for violation in run.unit(ORDERING, "codex")["violations"]:
@@ -152,7 +155,7 @@ def test_number_of_requests_and_the_one_that_asks_again(mixed: tuple[Shop, Run])
         ("anthropic", VISITORS): 1,
         ("anthropic", STORAGE): 1,
         ("anthropic", ORDERING): 1,
-        ("anthropic", FIGURES): 3,
+        ("anthropic", FIGURES): 6,
     }
 
 
@@ -199,7 +202,7 @@ def test_a_vendors_key_is_not_given_to_the_other(mixed: tuple[Shop, Run]) -> Non
     names = {"codex": {"MOCK_KEY", "OPENAI_API_KEY"}, "sonnet": {"ANTHROPIC_API_KEY"}}
     for executor, own in names.items():
         attempts = run.attempts(executor)
-        assert len(attempts) == (5 if executor == "codex" else 4)
+        assert len(attempts) == 5
         for attempt in attempts:
             seen = set(json.loads((attempt / "argv.json").read_text())["env"])
             assert seen & set(KEYS) == own
