@@ -223,7 +223,10 @@ def waiting(env: Mapping[str, str], result: Path) -> Iterator[StateDir]:
     """The user's dispatches below the temporary directory that run and have this result to write."""
     wanted = os.path.realpath(result)
     place = base(env)
-    for name in os.listdir(place) if place.is_dir() else ():
+    names: list[str] = []
+    with suppress(OSError):  # no such directory, or one that may not be listed
+        names = os.listdir(place)
+    for name in names:
         if name.startswith("prun-task-") and _own(place / name):
             found = StateDir(place / name)
             told = found.result()
