@@ -127,8 +127,9 @@ def _executor(executor: Executor, severity: str, reviewed: Path) -> Iterator[Che
         yield Check(executor.name, severity, f"missing: {found.why}", found.remedy)
         return
     where = f"{found.argv[0]} ({found.where})"
+    asking = executor.version_argv(found)
     try:
-        told = _ask(executor.version_argv(found), executor.child_env(os.environ))
+        told = _ask(asking, executor.child_env(os.environ)) if asking else "found, its version is not asked"
         yield Check(executor.name, "ok", f"{told}, {where}")
     except LaunchError as error:
         remedy = "run it by hand, reinstall it"

@@ -64,6 +64,29 @@ def test_all_is_well(project: Path) -> None:
     assert {"python", "pytest", "pytest-xdist", "ruff", "run directory", "clock"} <= set(checks)
 
 
+OWN = """
+[tool.prun_review.executor.third]
+type = "command"
+vendor = "acme"
+lineage = "roadrunner"
+argv = ["codex"]
+[tool.prun_review.executor.session]
+type = "inbox"
+inbox = ".prun-inbox"
+vendor = "anthropic"
+lineage = "claude"
+"""
+
+
+def test_programs_that_are_not_asked_for_a_version(project: Path) -> None:
+    (project / "pyproject.toml").write_text(CONFIG + OWN)
+    _, checks = doctor(project)
+    for name in ("third", "session"):
+        assert checks[name]["status"] == "ok"
+        assert checks[name]["text"].startswith("found, its version is not asked, /")
+    assert not (project / ".prun-inbox").exists()
+
+
 def test_not_logged_in_fails_and_tells_nothing_of_the_account(project: Path) -> None:
     status, checks = doctor(project)
     assert status == 1
