@@ -122,9 +122,10 @@ def _print(plan: Plan, review: Review, broken: Mapping[str, str], *, prompts: bo
 
 def _detail(unit: Unit) -> str:
     files = f"{len(unit.files)} files" if unit.brief.reads else "the whole tree"
-    return (
-        f"{unit.brief.contract.kind}, access {unit.brief.access}, {files}, at most {unit.brief.timeout:.0f} s"
-    )
+    brief = unit.brief
+    kind = brief.contract.kind + (" with sources" if brief.contract.sources else "")
+    needs = f", needs {one_line(', '.join(brief.needs))}" if brief.needs else ""
+    return f"{kind}, access {brief.access}, {files}, at most {brief.timeout:.0f} s{needs}"
 
 
 def _prompt(unit: Unit, review: Review) -> str:

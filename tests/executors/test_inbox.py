@@ -20,7 +20,7 @@ from prun_review.config import load
 from prun_review.errors import ConfigError, LaunchError
 from prun_review.executors import built_in
 from prun_review.executors.inbox import Inbox
-from prun_review.executors.inbox_relay import MOST
+from prun_review.executors.inbox_relay import MOST, Question
 from prun_review.model import Exit, Reading
 from prun_review.ports import Command, Output, Request
 from tests.executors.driving import Bench, bare_request
@@ -145,6 +145,22 @@ def test_a_file_written_in_pieces_counts_when_it_was_left_alone(bench: Bench) ->
                 time.sleep(0.3)
         reading = question.read()
     assert (reading.status, reading.text) == ("answered", ANSWER)
+
+
+def test_a_renamed_file_is_whole_at_once_and_another_one_is_not(tmp_path: Path) -> None:
+    folder = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        question = Question(folder, "u.1")
+        result, aside = tmp_path / question.result, tmp_path / question.part
+        aside.write_text(ANSWER)
+        assert question._look() is None
+        os.replace(aside, result)
+        assert question._look() == ANSWER.encode()
+        result.unlink()
+        result.write_text(ANSWER)  # in its place, and perhaps not to its end
+        assert question._look() is None
+    finally:
+        os.close(folder)
 
 
 def test_growth_is_a_line_on_standard_error(bench: Bench) -> None:

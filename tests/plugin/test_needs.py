@@ -159,6 +159,16 @@ def test_looking_at_such_a_probe_is_possible_and_plan_says_what_is_wrong(project
     assert done.stdout == ""
 
 
+def test_plan_shows_needs_and_sources(project: Project) -> None:
+    provide(project, "right")
+    project.probe(MAIL + SOURCES)
+    done = plan(project)
+    assert done.returncode == 0, done.stderr
+    assert "findings, access read, the whole tree, at most 900 s, needs mcp:gmail" in done.stdout
+    assert "findings with sources, access full, 1 files, at most 900 s" in done.stdout
+    assert "probe_mail left: left does not declare mcp:gmail" in done.stdout
+
+
 def test_a_probe_that_is_skipped_needs_nothing(project: Project) -> None:
     project.probe(ONE)
     project.probe(
