@@ -63,6 +63,8 @@ CAUSES: Mapping[str, Cause] = {
     "dispatch-off": Cause("nothing was dispatched", 'set dispatch = "auto"'),
     "lost": Cause("lost", "its supervisor was killed; --prun-resume asks it again"),
     "spawn-failed": Cause("could not be started", "look at the program: prun-review doctor", breaks=True),
+    "launch": Cause("could not be prepared", "read the message: a folder, or the limit of processes"),
+    "run-directory": Cause("the run directory cannot be written", "read the message, then --prun-resume"),
     "no-answer": Cause("no answer", "read tail and stderr in the attempt's directory"),
     "turn-limit": Cause("a limit of the run itself", "more turns or a smaller question"),
     "bad-request": Cause("request refused", "read the message; an older CLI or another model may be why"),

@@ -150,14 +150,15 @@ class Project:
             stderr=subprocess.STDOUT,
             timeout=LIMIT,
         )
-        left = survivors(self.root)
+        runs = [folder.name for folder in (self.repository / ".prun/runs").iterdir()]
+        left = survivors(str(self.root), *(f"PRUN_DISPATCH={run}" for run in runs))
         return Outcome(self.repository, done.returncode, done.stdout.decode("utf-8", "replace"), left)
 
 
-def survivors(root: Path) -> list[str]:
-    """What still runs of a project: processes whose environment or arguments name its folder.
+def survivors(*marks: str) -> list[str]:
+    """What still runs of a project: processes with one of ``marks`` in their environment or arguments.
 
-    Each dispatch has the project's paths in its environment and so has all that it starts.
+    Every dispatch has the project's paths and its own tag there, and so has all that it starts.
     """
     found = []
     for process in Path("/proc").iterdir():
@@ -165,7 +166,7 @@ def survivors(root: Path) -> list[str]:
             environ, command = ((process / name).read_bytes() for name in ("environ", "cmdline"))
         except OSError:  # no process, or one that has just ended
             continue
-        if os.fsencode(root) in environ + command:
+        if any(os.fsencode(mark) in environ + command for mark in marks):
             found.append(f"{process.name} {command!r}")
     return found
 

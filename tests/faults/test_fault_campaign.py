@@ -85,9 +85,10 @@ def test_a_wrong_outcome_would_be_seen(outcome: Outcome) -> None:
 
 
 def test_a_survivor_would_be_seen(tmp_path: Path) -> None:
-    env = {"PRUN_DISPATCH": f"{tmp_path}/run/unit/1"}
+    tag = f"PRUN_DISPATCH={tmp_path.name}"
+    env = {"PRUN_DISPATCH": f"{tmp_path.name}/unit/1"}
     with subprocess.Popen(["/bin/sleep", "60"], env=env, start_new_session=True) as process:
-        seen = survivors(tmp_path)
+        seen = survivors("no such mark", tag)
         process.kill()
     assert [line.split()[0] for line in seen] == [str(process.pid)]
-    assert survivors(tmp_path) == []
+    assert survivors("no such mark", tag) == []

@@ -158,7 +158,7 @@ def review(root: Path, programs: Mapping[str, Located]) -> Outcome:
             stderr=subprocess.STDOUT,
             timeout=300,
         )
-        left = survivors(root)
+        left = survivors(str(root))
     return Outcome(repository, done.returncode, done.stdout.decode("utf-8", "replace"), left)
 
 
