@@ -311,13 +311,18 @@ def test_pauses_end_at_once_when_nothing_more_may_start(whole: bool) -> None:
 def test_a_refused_executor_starts_nothing_more_and_the_rest_goes_on() -> None:
     gates = {name: threading.Event() for name in ("c1", "s1", "s2", "s3")}
     running = threading.Barrier(3)
+    went_on: Counter[str] = Counter()
 
     def run(of: Unit, cancel: Cancel) -> Result | Later:
         if of.id in ("c1", "s1"):
             running.wait(PATIENCE)
         assert gates[of.id].wait(PATIENCE)
         assert not cancel.requested  # what runs goes on
-        return Later(0.0, lambda cancel: result(of, "failed" if cancel.requested else "valid"))
+        return Later(0.0, lambda cancel: go_on(of, cancel))
+
+    def go_on(of: Unit, cancel: Cancel) -> Result:
+        went_on[of.id] += 1
+        return result(of, "failed" if cancel.requested else "valid")
 
     pool = Pool(run, jobs=2)
     pool.start([unit("c1"), unit("s1", "sonnet"), unit("c2"), unit("c3"), unit("s2", "sonnet")])
@@ -332,6 +337,7 @@ def test_a_refused_executor_starts_nothing_more_and_the_rest_goes_on() -> None:
     kept = {"c1": ("failed", "ok", ""), "c2": quota, "c3": quota, "c4": quota}
     assert out == kept | dict.fromkeys(("s1", "s2", "s3"), ("valid", "ok", ""))
     pool.close()
+    assert went_on == dict.fromkeys(gates, 1)
 
 
 def test_a_refusal_of_all_does_not_keep_a_stop_from_cancelling() -> None:
