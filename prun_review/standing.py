@@ -51,7 +51,7 @@ class Tally:
     lost: int = 0
     """Without a result in a run that nobody writes any more."""
     retried: int = 0
-    """Failed attempts that were made again."""
+    """Failed attempts after which another one was due."""
     taken_over: int = 0
     """Of the results, those of an earlier run."""
 
@@ -83,7 +83,7 @@ class Hit:
     units: Mapping[str, int]
     """Executor -> units that ended with it."""
     retried: int
-    """Attempts that it hit and that were made again."""
+    """Attempts that it hit and after which another one was due."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,7 @@ def summary(status: Status) -> str:
     }
     text = f"{total.done} of {total.units} done" + (f": {done}" if done else "")
     text += "".join(f"; {n} {word}" for word, n in rest.items() if n)
-    text += f"; {total.retried} attempts tried again" if total.retried else ""
+    text += f"; {_retries(total.retried)}" if total.retried else ""
     return text + (f"; {total.taken_over} taken over from earlier runs" if total.taken_over else "")
 
 
@@ -128,9 +128,13 @@ def _row(name: str, tally: Tally, spent: Spent) -> list[str]:
 
 def _cause(hit: Hit) -> str:
     told = _units(hit.units)
-    again = f"{hit.retried} attempts tried again" if hit.retried else ""
+    again = _retries(hit.retried) if hit.retried else ""
     whom = "; ".join(filter(None, (told, again)))
     return f"{hit.title} [{hit.reason}]: {whom}" + (f" -- {hit.remedy}" if hit.remedy else "")
+
+
+def _retries(count: int) -> str:
+    return f"{count} {'retry' if count == 1 else 'retries'}"
 
 
 def _units(units: Mapping[str, int]) -> str:

@@ -142,13 +142,13 @@ def test_running_with_silence_waiting_and_retried(kit: Kit) -> None:
     assert (spent.cost_usd, spent.without_cost, spent.input_tokens, spent.output_tokens) == (0.5, 0, 100, 20)
     assert (status.spent["sonnet"].cost_usd, status.spent["sonnet"].without_cost) == (None, 1)
     assert summary(status) == (
-        "2 of 8 done: 1 valid, 1 failed; 1 running; 1 to be tried again; 4 waiting; 1 attempts tried again"
+        "2 of 8 done: 1 valid, 1 failed; 1 running; 1 to be tried again; 4 waiting; 1 retry"
     )
     told = "\n".join(lines(status))
     assert f"codex 16m40s, silent 6m12s: {B_CODEX.id}" in told
     assert f"sonnet in 0m30s, after rate-limited: {B_SONNET.id}" in told
     assert "timed out [timeout]: 1 unit (sonnet 1) -- a longer timeout" in told
-    assert "rate limited [rate-limited]: 1 attempts tried again -- wait" in told
+    assert "rate limited [rate-limited]: 1 retry -- wait" in told
     assert "expected end: not estimable: no unit of sonnet has answered yet" in told
     assert out.name == "1"
 
