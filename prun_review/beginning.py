@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from prun_review import __version__, document, rundir
 from prun_review.codec import encode
 from prun_review.config import Config
-from prun_review.errors import ConfigError
+from prun_review.errors import ConfigError, RunDirError
 from prun_review.model import ExecutorInfo, Plan, Revision, RunFacts
 
 _NESTED = ("executor_tables", "sources", "gate", "folders")
@@ -68,9 +69,10 @@ def record_abort(root: Path, why: str) -> None:
     """
     if not (root / ".prun" / "runs").is_dir():
         return
-    store = rundir.create(root, now=time.time())
-    write_abort(store, why)
-    store.close()
+    with suppress(RunDirError):  # what ended the session is told anyway
+        store = rundir.create(root, now=time.time())
+        write_abort(store, why)
+        store.close()
 
 
 def write_abort(store: rundir.RunDir, why: str) -> None:

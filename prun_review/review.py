@@ -243,7 +243,7 @@ class Review:
     def let_go(self) -> None:
         """Where results could not be stored, let those who wait for them know that none will come."""
         if self._unstored and self.store is not None:
-            self.store.close()
+            self.store.release()
 
     def in_flight(self) -> list[tuple[Unit, float, float]]:
         """The units that run, for how many seconds, and how many of these they have been silent."""

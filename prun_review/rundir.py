@@ -30,7 +30,7 @@ from typing import Any
 from prun_review import files, ledger
 from prun_review.errors import RunDirError
 from prun_review.runview import LEDGER, LOCK, RunRecord, RunView
-from prun_review.runwriter import RunDir
+from prun_review.runwriter import RunDir, refuse_full
 
 __all__ = [
     "RunDir",
@@ -62,13 +62,15 @@ def create(root: Path, *, now: float, token: str | None = None) -> RunDir:
     """A new run directory below ``root/.prun``, locked by this process.
 
     ``now`` is in seconds since the epoch; ``token`` (4 hex digits) makes the id predictable, and is
-    then refused when it is taken.  ``RunDirError`` when nothing can be written there.
+    then refused when it is taken.  ``RunDirError`` when nothing can be written there, ``DiskFullError``
+    when too little can.
     """
     home = root / ".prun"
     with files.named(RunDirError, "no run directory can be made", home):
         for folder in (home, home / "runs"):
             folder.mkdir(mode=files.PRIVATE_DIR, exist_ok=True)
             folder.chmod(files.PRIVATE_DIR)
+        refuse_full(home)
         if not (home / ".gitignore").exists():
             files.write(home / ".gitignore", b"*\n")
         stamp = datetime.fromtimestamp(now, UTC).strftime("%Y%m%dT%H%M%SZ")

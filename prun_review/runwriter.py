@@ -29,7 +29,7 @@ LOOK_CAP = 64 << 10
 """Bytes looked at of a stream while its attempt runs."""
 
 FLOOR = 64 << 20
-"""Free bytes without which no attempt starts: room for the results and the end of what runs."""
+"""Free bytes without which no run and no attempt starts: room for the results of what runs."""
 FLOOR_FILES = 1000
 """Free inodes, alike."""
 
@@ -61,10 +61,14 @@ class RunDir(RunView):
         """The run id."""
         return self.path.name
 
-    def close(self) -> None:
-        """Give up the lock: from now on readers know that nobody writes.  May be called twice."""
-        self._log.close()
+    def release(self) -> None:
+        """Give up the lock: from now on readers know that no further result will come."""
         self._lock_held.release()
+
+    def close(self) -> None:
+        """Write nothing more, and :meth:`release`.  May be called twice."""
+        self._log.close()
+        self.release()
 
     def discard(self) -> None:
         """Close it and remove the directory, for a session that planned nothing."""
@@ -162,23 +166,12 @@ class RunDir(RunView):
 
     # --- attempts ---------------------------------------------------------------------------
 
-    def _refuse_full(self) -> None:
-        with files.named(RunDirError, "the free space cannot be looked at", self.path):
-            disk = os.statvfs(self.path)
-        free = disk.f_bavail * disk.f_frsize
-        if free < FLOOR or (disk.f_files and disk.f_favail < FLOOR_FILES):  # btrfs counts no files
-            raise DiskFullError(
-                f"no attempt is begun with {free >> 20} MiB and {disk.f_favail} files free",
-                place=str(self.path),
-                remedy=f"free {FLOOR >> 20} MiB on this file system, then --prun-resume",
-            )
-
     def new_attempt(self, unit: Unit) -> Path:
         """A fresh private directory ``units/<slug>/<n>`` for the next attempt.
 
         ``DiskFullError`` where less than :data:`FLOOR` is free.
         """
-        self._refuse_full()
+        refuse_full(self.path)
         folder = self._unit_folder(unit.slug)
         with self._guard, files.named(RunDirError, "no attempt directory can be made", folder):
             if not (folder / "unit.json").exists():
@@ -266,6 +259,19 @@ class RunDir(RunView):
         stdout, stderr = found.get("tail", b""), found.get("stderr", b"")
         outputs = {name: data for name, data in found.items() if name in command.outputs}
         return Output(exit, stdout, stderr, outputs, "; ".join(cut), tuple(notes))
+
+
+def refuse_full(path: Path) -> None:
+    """``DiskFullError`` where less than :data:`FLOOR` is free."""
+    with files.named(RunDirError, "the free space cannot be looked at", path):
+        disk = os.statvfs(path)
+    free = disk.f_bavail * disk.f_frsize
+    if free < FLOOR or (disk.f_files and disk.f_favail < FLOOR_FILES):  # btrfs counts no files
+        raise DiskFullError(
+            f"nothing is begun with {free >> 20} MiB and {disk.f_favail} files free",
+            place=str(path),
+            remedy=f"free {FLOOR >> 20} MiB on this file system, then --prun-resume",
+        )
 
 
 def _made(path: Path) -> tuple[int, int]:

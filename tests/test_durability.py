@@ -199,7 +199,12 @@ def test_a_fault_is_named_what_was_there_stays_and_work_goes_on_after_it(
 
 
 def test_no_attempt_is_begun_without_room_for_its_end(disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = rundir.create(disk, now=NOW)
+    with pytest.raises(DiskFullError, match="nothing is begun with 4 MiB"):
+        rundir.create(disk, now=NOW)
+    assert list((disk / ".prun/runs").iterdir()) == []
+    with monkeypatch.context() as patch:
+        patch.setattr(runwriter, "FLOOR", 0)
+        run = rundir.create(disk, now=NOW)
     with pytest.raises(DiskFullError, match=r"begun with 3 MiB and \d+ files free") as caught:
         run.new_attempt(unit())
     assert caught.value.code == "disk-full"

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from prun_review.errors import RunDirError
 from prun_review.model import Plan, Result, Unit
 from prun_review.planning import Collected
 from prun_review.plugin.collect import Collector, is_probe
@@ -45,11 +46,15 @@ class Controller:
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         """Tell a worker that the session is active, and where the run directory is."""
+        try:
+            run = self.review.open_store().path
+        except RunDirError as error:
+            raise pytest.UsageError(f"prun_review: {error}") from None
         self.nodes.append(node.gateway.id)
         node.workerinput["prun_review"] = {
             "root": str(self.where.root),
             "panels": [str(p) for p in self.where.panels],
-            "run": str(self.review.open_store().path),
+            "run": str(run),
         }
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
@@ -156,14 +161,16 @@ class Worker:
         if unit is None:
             return None
         while True:
-            alive = self.run.dispatcher_alive()
-            result = self.run.result_of(unit)
+            try:
+                alive = self.run.dispatcher_alive()
+                result = self.run.result_of(unit)
+            except RunDirError as error:  # damaged or gone: the unit's failure, not ours
+                return unanswered(unit, "failed", error.code, str(error))
             if result is not None:
                 return result
             if not alive:  # looked at before the result, so a last-moment result is not missed
-                return unanswered(
-                    unit, "not-run", "dispatcher-died", "the dispatcher died before this unit ended"
-                )
+                text = "the dispatcher died before this unit ended, or could not store its result"
+                return unanswered(unit, "not-run", "dispatcher-died", text)
             time.sleep(POLL)
 
     def _unit(self, nodeid: str) -> Unit | None:
