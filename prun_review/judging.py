@@ -52,7 +52,8 @@ def judge(
     if answer:
         index = Names(names) if names is not None else None
         examined = _examined(answer.examined, index, prefixes)
-        if answer.verdict is not None and examined:
+        web = unit.brief.contract.sources  # such a question need not be about the tree at all
+        if answer.verdict is not None and ((examined and not web) or (web and unit.files)):
             asked = Names(unit.files) if unit.files else index
             if asked and not _any_known(examined, asked, root=reading.findings is not None):
                 what = "that it was asked about" if unit.files else "of the reviewed tree"

@@ -74,8 +74,11 @@ def slug_of(unit_id: str) -> str:
 
 
 def fingerprint(unit: Unit, identity: str, version: str, content: str) -> str:
-    """sha256 over everything that an answer depends on: a changed one is never reused."""
-    parts = [encode(unit.brief), unit.executor, identity, version, content, unit.repeat]
+    """sha256 over everything that an answer depends on: a changed one is never reused.
+
+    The time limit is no part of it: who raises it and resumes keeps what was answered in time.
+    """
+    parts = [encode(replace(unit.brief, timeout=0.0)), unit.executor, identity, version, content, unit.repeat]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 

@@ -258,3 +258,11 @@ def test_needs_are_part_of_the_brief() -> None:
     assert shape({"needs": []}).needs == ()
     with pytest.raises(BriefError, match="needs is 'x'"):
         shape({"needs": "x"})
+
+
+def test_a_question_about_the_web_alone_needs_no_file_of_the_tree() -> None:
+    assert codes(judged([PAGE], examined=[])) == []
+    without = judge_answer(
+        payload=with_(FINDINGS, examined=[]), text="", contract=Contract(), kind=KINDS["findings"], slug=SLUG
+    )
+    assert codes(without) == ["nothing-examined"]

@@ -17,7 +17,7 @@ from typing import Any
 from prun_review.config import ExecutorConfig
 from prun_review.errors import BriefError
 from prun_review.executors import environment, reasons
-from prun_review.model import Reading, Usage
+from prun_review.model import Brief, Reading, Usage
 from prun_review.ports import UNWATCHED, Command, Located, Missing, Output, Request, Seen, Sign, Supervision
 
 FIXED = {
@@ -48,6 +48,11 @@ READ_TOOLS = ("--tools", "Read,Grep,Glob", "--permission-mode", "dontAsk")
 FULL_TOOLS = (
     *("--tools", "Read,Grep,Glob,Edit,Write,Bash", "--permission-mode", "acceptEdits"),
     *("--allowedTools", "Bash"),
+)
+
+WEB_TOOLS = (
+    *("--tools", "Read,Grep,Glob,Edit,Write,Bash,WebFetch,WebSearch", "--permission-mode", "acceptEdits"),
+    *("--allowedTools", "Bash", "WebFetch", "WebSearch"),
 )
 
 REMEDY = "pip install 'prun-review[vendors]', or put claude on PATH, or set path in {place}"
@@ -156,7 +161,7 @@ class Claude:
                     remedy="fewer or shorter options and criteria",
                 )
             argv += ["--json-schema", schema]
-        argv += FULL_TOOLS if request.unit.brief.access == "full" else READ_TOOLS
+        argv += _tools(request.unit.brief)
         return Command(
             argv=(*argv, *self.args),
             env=environment.agents_env(request, self.names, FIXED),
@@ -205,6 +210,12 @@ class Claude:
         if isinstance(text, str) and text.strip() and result.get("num_turns") != 0:
             return Reading("answered", text=text, usage=usage)
         return reasons.failed("no-answer", f"no turn was made or no text given: {said}", usage)
+
+
+def _tools(brief: Brief) -> tuple[str, ...]:
+    if brief.contract.sources:
+        return WEB_TOOLS
+    return FULL_TOOLS if brief.access == "full" else READ_TOOLS
 
 
 def _without_envelope(output: Output) -> Reading:

@@ -39,10 +39,13 @@ HOPELESS = 3
 SWITCHES = (
     "project_doc_max_bytes=0",
     "skills.include_instructions=false",
-    'web_search="disabled"',
     "shell_environment_policy.ignore_default_excludes=false",
 )
 """``-c`` settings of every dispatch."""
+
+WITHOUT_WEB = ('web_search="disabled"',)
+WITH_WEB = ('web_search="live"', "sandbox_workspace_write.network_access=true")
+"""The same for one that must not, and one that must, look into the web."""
 
 
 @dataclass(slots=True)
@@ -50,7 +53,8 @@ class Codex:
     """Executor for ``codex exec``.
 
     ``access``: ``read`` and ``run`` use the read-only sandbox, in which the model can run commands
-    but write nothing; ``full`` uses workspace-write.  Web search is off for all of them.  Without a
+    but write nothing; ``full`` uses workspace-write.  Web search and
+    network are on only where the contract asks for ``sources``, which takes ``full``.  Without a
     configured model or effort the CLI's defaults hold, and the identity says ``default``.
     """
 
@@ -116,12 +120,14 @@ class Codex:
 
     def command(self, request: Request) -> Command:
         """The command line of a review; prepares the clean homes below ``request.state``."""
-        sandbox = "workspace-write" if request.unit.brief.access == "full" else "read-only"
+        brief = request.unit.brief
+        sandbox = "workspace-write" if brief.access == "full" else "read-only"
+        web = WITH_WEB if brief.contract.sources else WITHOUT_WEB
         argv = [*request.located.argv, "exec", "--json", "--color", "never", "--ephemeral"]
         argv += ["--ignore-user-config", "--ignore-rules", "--skip-git-repo-check", "-C", str(request.tree)]
         argv += ["-m", self.model] if self.model else []
         argv += ["-c", f"model_reasoning_effort={self.effort}"] if self.effort else []
-        argv += [word for switch in SWITCHES for word in ("-c", switch)]
+        argv += [word for switch in (*SWITCHES, *web) for word in ("-c", switch)]
         argv += ["-s", sandbox]
         argv += ["--output-schema", str(request.out / SCHEMA)] if request.schema is not None else []
         argv += ["-o", str(request.out / ANSWER), *self.args, "-"]

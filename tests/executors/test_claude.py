@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from prun_review.config import load
 from prun_review.errors import BriefError, ConfigError
 from prun_review.executors import reasons
 from prun_review.executors.claude import Claude
-from prun_review.model import Exit, Usage
+from prun_review.model import Contract, Exit, Usage
 from prun_review.ports import Output, Seen, Sign, Supervision
 from tests.executors.driving import (
     FAKE,
@@ -373,3 +374,13 @@ def test_hostile_output_never_raises(stdout: bytes, stderr: bytes, code: int | N
     if reading.status == "answered":
         assert code == 0
         assert json.loads(stdout)["is_error"] is False
+
+
+def test_a_question_with_sources_gets_the_web(bench: Bench) -> None:
+    request = bench.request(claude(), access="full", located=FAKE)
+    brief = replace(request.unit.brief, contract=Contract(sources=True))
+    with_web = claude().command(replace(request, unit=replace(request.unit, brief=brief))).argv
+    without = claude().command(request).argv
+    assert with_web[with_web.index("--tools") + 1].endswith("WebFetch,WebSearch")
+    assert {"WebFetch", "WebSearch"} <= set(with_web[with_web.index("--allowedTools") :])
+    assert "Web" not in " ".join(without[without.index("--tools") :])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from prun_review.config import load
 from prun_review.errors import ConfigError, LaunchError
 from prun_review.executors import reasons
 from prun_review.executors.codex import Codex
-from prun_review.model import Exit, Usage
+from prun_review.model import Contract, Exit, Usage
 from prun_review.ports import Output, Seen, Sign, Supervision
 from tests.executors.driving import FAKE, JSON, Bench, bare_request, calls, options, stand_in, with_path
 
@@ -188,6 +189,14 @@ def test_sandbox_follows_access(bench: Bench, access: str, sandbox: str) -> None
     command = codex().command(bench.request(codex(), access=access, located=FAKE))
     assert options(command.argv)["-s"] == [sandbox]
     assert 'web_search="disabled"' in command.argv
+
+
+def test_a_question_with_sources_gets_the_web(bench: Bench) -> None:
+    request = bench.request(codex(), access="full", located=FAKE)
+    brief = replace(request.unit.brief, contract=Contract(sources=True))
+    command = codex().command(replace(request, unit=replace(request.unit, brief=brief)))
+    assert 'web_search="disabled"' not in command.argv
+    assert {'web_search="live"', "sandbox_workspace_write.network_access=true"} <= set(command.argv)
 
 
 def test_homes_are_clean_private_and_hold_the_login_as_a_link(bench: Bench) -> None:
