@@ -1,17 +1,21 @@
 """What both stand-ins have in common: rules, records of calls, process trees, and bad ends."""
 
+from __future__ import annotations
+
 import json
 import os
 import signal
 import sys
 import time
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 HERE = os.path.dirname(os.path.abspath(sys.argv[0]))
 LIFE = 90
 """Seconds after which whatever a test left behind ends by itself."""
 
 
-def rule(program, prompt):
+def rule(program: str, prompt: str) -> dict[str, Any]:
     """The first rule of PROGRAM.json beside the link whose `match` is in the prompt; records the call.
 
     A rule with `times` holds for that many calls, whatever the number of processes that count.
@@ -29,7 +33,7 @@ def rule(program, prompt):
     return {"scenario": "http-400"}
 
 
-def _left(name, found):
+def _left(name: str, found: dict[str, Any]) -> bool:
     for n in range(found.get("times", 0)):
         try:
             os.close(os.open(f"{HERE}/{name}.{n}", os.O_CREAT | os.O_EXCL))
@@ -39,19 +43,19 @@ def _left(name, found):
     return "times" not in found
 
 
-def write(text):
+def write(text: str) -> None:
     """Characters as bytes (latin-1): a rule's way to say bytes that are no UTF-8."""
     sys.stdout.flush()
     sys.stdout.buffer.write(text.encode("latin-1"))
     sys.stdout.buffer.flush()
 
 
-def linger():
+def linger() -> NoReturn:
     time.sleep(LIFE)
     os._exit(0)
 
 
-def plant(tree):
+def plant(tree: str) -> None:
     """Leave a process behind that holds standard output, in one of the ways that survive a naive kill."""
     if tree == "ignores-term":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -77,7 +81,7 @@ def plant(tree):
         linger()
 
 
-def end(how, beat):
+def end(how: int | str, beat: Callable[[], object]) -> NoReturn:
     """End as a rule's `end` says: an exit status, a signal's name, or not at all."""
     sys.stdout.flush()
     if isinstance(how, int):
