@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,10 +15,9 @@ import pytest
 
 from prun_review.process import reap
 from tests.plugin.conftest import ONE, Project, finding, payload, project
-from tests.plugin.test_attack_processes import Review, group, one, started
 from tests.process.trees import alive, until
 
-__all__ = ["project", "started"]  # fixtures
+__all__ = ["project"]  # a fixture
 
 PID = 'echo $$ > "$(dirname "$0")/pid"'
 
@@ -103,29 +101,6 @@ def test_a_timeout_holds_although_the_worker_stopped_its_shim(project: Project, 
         reap.send(shim or process.pid, signal.SIGCONT)
         process.kill()
         process.wait()
-
-
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["n0", "n2"])
-@pytest.mark.parametrize("send", [one, group])
-def test_a_second_ctrl_c_loses_no_result(
-    project: Project, started: list[Review], send: object, workers: tuple[str, ...]
-) -> None:
-    """Sent while the first one waits for trees that ignore TERM."""
-    assert callable(send)
-    review = Review(project, ("deaf", "session", "eof"))
-    started.append(review)
-    review.start(*workers)
-    review.ready()
-    run = next((project.path / ".prun/runs").iterdir())
-    until(lambda: len(list(run.glob("units/*/result.json"))) == 1)
-    send(review, signal.SIGINT)
-    time.sleep(1.2)
-    send(review, signal.SIGINT)
-    assert review.process.wait(90) != 0
-    review.gone()
-    units = {u["executor"]: u["status"] for u in json.loads((run / "run.json").read_text())["units"]}
-    assert units == {"deaf": "failed", "session": "failed", "eof": "valid"}
-    assert len(list(run.glob("units/*/result.json"))) == 3
 
 
 @pytest.mark.parametrize("reviewed", [".", ".."])

@@ -63,10 +63,10 @@ def new_tag() -> str:
     return "test-" + secrets.token_hex(8)
 
 
-def until(condition: object) -> None:
+def until(condition: object, patience: float = PATIENCE) -> None:
     """Wait for something that must come to be; the wait is bounded, its length says nothing."""
     assert callable(condition)
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + patience
     while not condition():
         assert time.monotonic() < deadline, "it never came to be"
         time.sleep(0.01)
@@ -94,3 +94,11 @@ def alive(pid: int) -> bool:
         return " Z " not in Path(f"/proc/{pid}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):
         return False
+
+
+def birth_of(pid: int) -> str:
+    """When a process began, in the kernel's words: tells it from a later one with its number."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
