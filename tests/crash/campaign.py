@@ -10,10 +10,10 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +59,8 @@ class Tally:
     """Kills before the first unit was answered."""
     late: int = 0
     """Kills after the last one was."""
+    amid: int = 0
+    """Kills with attempts in flight."""
     lost: int = 0
     """Attempts that were in flight at a kill."""
     kept: int = 0
@@ -67,8 +69,9 @@ class Tally:
 
     def __str__(self) -> str:
         return (
-            f"crash campaign: {self.kills} kills ({self.early} before the first answer, {self.late} after "
-            f"the last) in {self.runs} runs, {self.ended} reviews of {UNITS} units ended; "
+            f"crash campaign: {self.kills} kills ({self.early} before the first answer, {self.amid} with "
+            f"attempts in flight, {self.late} after the last answer) in {self.runs} runs, {self.ended} "
+            f"reviews of {UNITS} units ended; "
             f"{self.kept} answers kept, {self.lost} attempts lost in flight, {self.starts} dispatches"
         )
 
@@ -82,6 +85,8 @@ class Project:
     workers: int
     answered: set[tuple[str, str]] = field(default_factory=set)
     """(executor, case) with a stored result at the last kill."""
+    child: subprocess.Popen[bytes] | None = None
+    """The run of pytest that was started last."""
     lost: Counter[tuple[str, str]] = field(default_factory=Counter)
     """How often each was in flight at a kill."""
 
@@ -122,9 +127,16 @@ class Project:
         argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly"]
         argv += ["panels/", *args, *(["-n", str(self.workers)] if self.workers else [])]
         with self.path.with_name("output.txt").open("wb") as output:
-            return subprocess.Popen(
+            self.child = subprocess.Popen(
                 argv, cwd=self.path, env=env, stdout=output, stderr=output, start_new_session=True
             )
+        return self.child
+
+    def end(self) -> None:
+        """Leave nothing running, also where an assertion failed."""
+        if self.child is not None and self.child.poll() is None:
+            self.child.kill()
+            self.child.wait()
 
     def output(self) -> str:
         """What the last run printed."""
@@ -208,12 +220,12 @@ def run(project: Project, kills: int, seed: int, expected: Any) -> Tally:
     """Reviews, each killed a few times and resumed to its end, until there were so many kills."""
     draw = random.Random(seed)
     tally = Tally()
-    moments = _moments(draw)
+    phases = cycle(("flight", "flight", "start", "flight", "take-over", "end"))
     while tally.kills < kills:
         project.reset()
         args: tuple[str, ...] = ()
-        for moment in islice(moments, min(kills - tally.kills, draw.randint(1, 4))):
-            if not _killed(project, args, moment, tally):
+        for phase in islice(phases, min(kills - tally.kills, draw.randint(1, 5))):
+            if not _killed(project, args, _moment(draw, phase, len(project.answered)), tally):
                 break  # it had ended before
             args = ("--prun-resume",)
         else:
@@ -224,17 +236,15 @@ def run(project: Project, kills: int, seed: int, expected: Any) -> Tally:
     return tally
 
 
-def _moments(draw: random.Random) -> Iterator[tuple[int, float]]:
-    """When to kill, without end: so many seconds after so many results of that run are there.
-
-    Results that are taken over count too, so that some kills come in the midst of a take-over.
-    """
-    while True:
-        yield draw.randint(1, UNITS - 1), draw.uniform(0.0, 0.3)
-        yield 0, draw.uniform(0.0, 2.5)
-        yield draw.randint(1, UNITS - 1), draw.uniform(0.0, 0.3)
-        yield UNITS, draw.uniform(0.0, 0.5)
-        yield draw.randint(UNITS // 2, UNITS - 1), draw.uniform(0.0, 0.1)
+def _moment(draw: random.Random, phase: str, answered: int) -> tuple[int, float]:
+    """When to kill: so many seconds after so many results, those taken over too, are there."""
+    if phase == "start":
+        return 0, draw.uniform(0.0, 2.5)
+    if phase == "take-over" and answered:
+        return draw.randint(1, answered), draw.uniform(0.0, 0.05)
+    if phase == "end" or answered == UNITS:
+        return UNITS, draw.uniform(0.0, 0.5)
+    return draw.randint(answered, answered + (UNITS - answered) // 2), draw.uniform(0.0, 0.3)
 
 
 def _killed(project: Project, args: tuple[str, ...], moment: tuple[int, float], tally: Tally) -> bool:
@@ -280,6 +290,7 @@ def _check_kill(project: Project, before: int, tally: Tally) -> None:
     assert len(lost) <= JOBS + 1, f"more than was in flight: {lost}"  # one may be between two attempts
     project.lost.update(lost)
     tally.lost += len(lost)
+    tally.amid += bool(lost)
     tally.kept += len(answered)
     tally.early += not answered
     tally.late += len(answered) == UNITS

@@ -29,8 +29,11 @@ def test_after_every_kill_a_resumed_run_ends_as_an_undisturbed_one(
         pytest.skip("no kills are left for this kind")
     with cache_home() as cache:
         project = campaign.Project.make(tmp_path, cache, workers)
-        expected = campaign.undisturbed(project)
-        tally = campaign.run(project, kills, SEED, expected)
+        try:
+            expected = campaign.undisturbed(project)
+            tally = campaign.run(project, kills, SEED, expected)
+        finally:
+            project.end()
     with capsys.disabled():
         print(f"\n{tally} (seed {SEED}, -n {workers})")
     assert tally.kills == kills
