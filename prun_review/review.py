@@ -161,7 +161,8 @@ class Review:
         snapshot = self._stack.enter_context(tree.materialise())
         noted = replace(self._facts.revision, notes=(*self._facts.revision.notes, *snapshot.notes))
         self._facts = replace(self._facts, revision=noted)
-        self._integrity = lambda: (*tree.changed(snapshot), *tree.repository_changed())
+        guard = tree.guard(snapshot)
+        self._integrity = lambda: (*guard.found, *tree.changed(snapshot), *tree.repository_changed())
         left = tuple(unit for unit in self.plan.units if unit.id not in self.results)
         if left and not replay:
             say(announcement(replace(self.plan, units=left), self.executors, len(tree.names)))
@@ -183,7 +184,7 @@ class Review:
             backoff=backoff(0.0 if replay else self.config.retry_wait),
             retries=self.config.retries,
             stall=self.config.stall,
-            verify=tree.guard(snapshot),
+            verify=guard,
             tell=tell,
             vouched=replay.vouched if replay else {},
             stored=self._stored,
@@ -295,7 +296,7 @@ class Review:
         if len(self.results) < len(self.plan.units):
             self.stop("stopped", stopped or "the session ended before this unit did")
             self._settle("stopped", self.stopped)
-        integrity = self._integrity()
+        integrity = tuple(dict.fromkeys(self._integrity()))  # also what was put back meanwhile
         unreported = [] if reported is None else [u.id for u in self.plan.units if u.id not in reported]
         facts = replace(
             self._facts,

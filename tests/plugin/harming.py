@@ -1,10 +1,12 @@
-"""A stand-in reviewer that harms its surroundings where its prompt says ``first``, and then answers.
+"""A stand-in reviewer that harms its surroundings where its prompt says ``first`` (``third`` where there is
+a file FOLDER/late), and then answers.
 
     python harming.py FOLDER TREE
 
 FOLDER/harm names what it does, and where: ``fill PLACE`` the disk to its last byte, ``crowd PLACE`` but
 for 8 MiB, ``remove PLACE``, ``lock PLACE`` behind a read-only view, ``touch PLACE`` a file of the
-snapshot TREE; an empty file: nothing.  Every call appends a line to FOLDER/calls.
+snapshot TREE, ``branch PLACE`` the repository there, which the next call puts back; an empty file:
+nothing.  Every call appends a line to FOLDER/calls.
 """
 
 import json
@@ -17,7 +19,8 @@ from pathlib import Path
 
 folder, tree = sys.argv[1:3]
 prompt = sys.stdin.read()
-first = "first" in prompt
+word = "third" if os.path.exists(f"{folder}/late") else "first"
+first = word in prompt
 with open(f"{folder}/calls", "a", encoding="utf-8") as calls:
     calls.write(f"{'first' if first else 'other'}\n")
 harm, _, place = Path(folder, "harm").read_text(encoding="utf-8").partition(" ")
@@ -42,6 +45,10 @@ elif first and harm == "remove":
 elif first and harm == "lock":
     subprocess.run(["mount", "--bind", place, place], check=True)
     subprocess.run(["mount", "-o", "remount,bind,ro", place], check=True)
+elif harm == "branch":
+    subprocess.run(
+        ["git", "-C", place, "branch", *([] if first else ["-D"]), "harm"], capture_output=True, check=False
+    )
 elif first and harm == "touch":
     path = Path(tree, place)
     path.chmod(0o644)

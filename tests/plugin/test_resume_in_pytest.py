@@ -97,18 +97,36 @@ class TestResume:
         assert result.ret == pytest.ExitCode.USAGE_ERROR
         assert "20200101T000000Z-abcd" in result.stderr.str()
 
-    def test_a_run_whose_snapshot_was_changed_gives_nothing(self, project: Project) -> None:
-        harm = Harm(project, "touch", "src/app.py")
+    @pytest.mark.parametrize(
+        ("kind", "place", "code"),
+        [("touch", "src/app.py", "snapshot-changed"), ("branch", "", "repository-changed")],
+    )
+    def test_a_run_whose_ground_was_changed_gives_nothing(
+        self, project: Project, kind: str, place: str, code: str
+    ) -> None:
+        harm = Harm(project, kind, place or project.path)
         assert project.run("panels/").ret == 1
         report = project.report()
-        assert {u["reason"] for u in report["units"]} == {"snapshot-changed"}
+        assert {u["reason"] for u in report["units"]} == {code}
+        assert code in {r["code"] for r in report["facts"]["integrity"]}, "also where it was put back"
         assert harm.calls == 6
         harm.mend()
         result = project.run("panels/", "--prun-resume")
         assert result.ret == 0
         assert harm.calls == 12
+
+    def test_what_such_a_run_had_answered_before_is_not_taken_either(self, project: Project) -> None:
+        harm = Harm(project, "touch", "src/app.py")
+        (harm.folder / "late").touch()
+        assert project.run("panels/").ret == 1
+        report = project.report()
+        assert sorted({u["reason"] for u in report["units"]}) == ["ok", "snapshot-changed"]
+        harm.mend()
+        result = project.run("panels/", "--prun-resume")
+        assert result.ret == 0
         assert f"run {report['run_id']} is passed over" in result.stdout.str()
         assert "changed meanwhile (snapshot-changed)" in result.stdout.str()
+        assert harm.calls == 12
 
 
 class Harm:
