@@ -172,7 +172,8 @@ def test_a_finished_answer_is_kept_and_what_comes_after_the_decision_is_not(benc
     assert (ended.exit.code, ended.exit.ended_by) == (0, "")
     assert "the answer was complete" in ended.exit.note
     assert ended.upto == {"tail": len(b"ANSWER\n"), "stderr": 0}
-    assert (bench.folder / "tail").read_bytes() == b"ANSWER\nLATER\n"
+    # On a starved machine it is killed before it gets to say more.
+    assert (bench.folder / "tail").read_bytes() in (b"ANSWER\nLATER\n", b"ANSWER\n")
 
 
 @pytest.mark.parametrize("code", [ANSWER, GRANDCHILD], ids=["ends", "leaves-a-grandchild"])
