@@ -78,3 +78,25 @@ def test_a_folder_in_place_of_the_file_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").mkdir()
     with pytest.raises(ConfigError, match="cannot be read"):
         read_settings(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("told", "stall", "source"),
+    [
+        ("90", 90.0, "environment"),
+        (" 0 ", 0.0, "environment"),
+        ("soon", 45.0, "pyproject.toml"),
+        ("-1", 45.0, "pyproject.toml"),
+        ("nan", 45.0, "pyproject.toml"),
+        ("", 45.0, "pyproject.toml"),
+    ],
+)
+def test_the_stall_threshold_of_the_prun_scripts_counts_where_it_is_a_number(
+    tmp_path: Path, told: str, stall: float, source: str
+) -> None:
+    (tmp_path / "pyproject.toml").write_text("[tool.prun_review]\nstall = 45\n")
+    env = {"PRUN_STALL_THRESHOLD": told}
+    config = read_settings(tmp_path, None, env)[1]
+    assert (config.stall, config.sources["stall"]) == (stall, source)
+    config = read_settings(tmp_path, {"stall": 7.5}, env)[1]
+    assert (config.stall, config.sources["stall"]) == (7.5, "command line")
