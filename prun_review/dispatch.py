@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -221,11 +222,11 @@ class Dispatcher:
                     " -- most likely capacity: fewer at once, then --prun-resume"
                 )
 
+        until = time.monotonic() + unit.brief.timeout  # its own time begins later, when it runs
         process = self.launcher.start(replace(launch, timeout=unit.brief.timeout))
         cancel.on_request(process.stop)
-        ended = supervise.watch(
-            process, partial(self.store.look, out, command), executor.sign, watched, heard=heard
-        )
+        look = partial(self.store.look, out, command)
+        ended = supervise.watch(process, look, executor.sign, watched, heard=heard, until=until)
         return ended.exit, self.store.collect(out, command, ended.exit, ended.upto)
 
     def _end(self, unit: Unit, result: Result) -> Result:

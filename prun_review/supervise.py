@@ -7,6 +7,7 @@ seen; :func:`watch` is the loop around it.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -84,30 +85,38 @@ def watch(
     *,
     heard: Callable[[Vigil, str], None] = lambda vigil, word: None,
     every: float = SLICE,
+    until: float = math.inf,
     clock: Callable[[], float] = time.monotonic,
 ) -> Ended:
     """Wait for the end of ``process``, looking every ``every`` seconds, and bring it about if need be.
 
+    ``until`` is the moment by ``clock`` before which its time limit cannot have struck: an answer that
+    was complete by then is kept although the limit came before its grace was over.
     ``heard(vigil, word)`` is told of each look and of what was decided (empty: it goes on).
     ``supervision.stall`` None counts as 0, never.  Whatever ``look``, ``sign`` or ``heard`` raise is
     raised when the process is gone.
     """
     vigil, told, before = Vigil(), Sign(), clock()
+    complete: Vigil | None = None
     try:
         while True:
             exit = process.wait(QUICK if supervision.stagger and not vigil.written else every)
             if exit is not None:
-                return Ended(exit)
+                return _kept(exit, complete) if exit.ended_by == "timeout" else Ended(exit)
             seen, now = look(), clock()
             vigil = vigil.after(now - before, seen.sizes)
             before = now
             if vigil.written and not vigil.silent:  # what did not grow says what it said before
                 told = sign(seen)
+            if now < until:
+                complete = vigil if told.kind == "finished" else None
             word = decide(vigil, supervision, told)
             heard(vigil, word)
             if word:
                 process.stop(word)
-                return _kept(_end_of(process), vigil)
+                exit = _end_of(process)
+                # It may have ended by itself, or at its time limit, before that.
+                return _kept(exit, {"finished": vigil, "timeout": complete}.get(exit.ended_by))
     except BaseException:
         process.stop("internal")
         process.wait()
@@ -118,10 +127,10 @@ def _end_of(process: Process) -> Exit:
     return process.wait() or Exit(None, "lost", note="its end was never reported")
 
 
-def _kept(exit: Exit, vigil: Vigil) -> Ended:
-    """A finished answer counts as it was when that was seen; any other end stays what it is."""
-    if exit.ended_by != "finished":  # it may have ended by itself, or at its time limit, before
+def _kept(exit: Exit, complete: Vigil | None) -> Ended:
+    """A complete answer counts as it was when that was seen; any other end stays what it is."""
+    if complete is None:
         return Ended(exit)
-    note = f"the answer was complete; ended after {vigil.silent:.0f} s because it did not exit"
+    note = f"the answer was complete; ended after {complete.silent:.0f} s because it did not exit"
     notes = "; ".join(filter(None, (note, exit.note)))
-    return Ended(replace(exit, code=0, ended_by="", note=notes), vigil.sizes)
+    return Ended(replace(exit, code=0, ended_by="", note=notes), complete.sizes)

@@ -117,7 +117,8 @@ class Bench:
         sign: Callable[[Seen], Sign] = lambda seen: NOTHING,
         timeout: float = 60.0,
     ) -> Ended:
-        return watch(self.start(code, timeout), self.look, sign, supervision, every=0.1)
+        until = time.monotonic() + timeout
+        return watch(self.start(code, timeout), self.look, sign, supervision, every=0.1, until=until)
 
 
 @pytest.fixture
@@ -174,6 +175,22 @@ def test_a_finished_answer_is_kept_and_what_comes_after_the_decision_is_not(benc
     assert ended.upto == {"tail": len(b"ANSWER\n"), "stderr": 0}
     # On a starved machine it is killed before it gets to say more.
     assert (bench.folder / "tail").read_bytes() in (b"ANSWER\nLATER\n", b"ANSWER\n")
+
+
+def test_an_answer_that_was_complete_before_the_time_limit_is_kept(bench: Bench) -> None:
+    deaf = "import signal\nsignal.signal(15, lambda *_: (print('LATER'), os._exit(0)))\n"
+    ended = bench.watch(deaf + ANSWER + SILENT, Supervision(stall=60, grace=60), answered, timeout=4)
+    assert (ended.exit.code, ended.exit.ended_by) == (0, "")
+    assert ended.upto == {"tail": len(b"ANSWER\n"), "stderr": 0}
+
+
+def test_an_answer_that_came_after_the_time_limit_is_none(bench: Bench) -> None:
+    late = "import signal\nsignal.signal(15, lambda *_: print('ANSWER'))\nprint('ready')\n"
+    ended = bench.watch(
+        late + "for _ in range(300): time.sleep(0.1)", Supervision(stall=60, grace=60), answered, timeout=2
+    )
+    assert b"ANSWER" in bench.look().stdout  # it was seen while the tree was being ended
+    assert (ended.exit.ended_by, ended.upto) == ("timeout", None)
 
 
 @pytest.mark.parametrize("code", [ANSWER, GRANDCHILD], ids=["ends", "leaves-a-grandchild"])
