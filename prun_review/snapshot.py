@@ -121,7 +121,7 @@ def differences(snapshot: Snapshot, object_format: str) -> tuple[Reason, ...]:
     """
     found: dict[str, list[str]] = {}
     try:
-        seen = dict(_walk(str(snapshot.path)))
+        seen = _walk(snapshot.path)
     except OSError as e:
         text = f"the snapshot of the reviewed tree cannot be read: {e.strerror} ({e.filename})"
         return (Reason("snapshot-changed", text),)
@@ -152,14 +152,19 @@ def _change(snapshot: Snapshot, name: str, entry: Entry, info: os.stat_result, o
     return "mode changed" if info.st_mode != snapshot.stamps[name][3] else "rewritten with the same content"
 
 
-def _walk(folder: str, prefix: str = "") -> Iterator[tuple[str, os.stat_result]]:
+def _walk(root: Path) -> dict[str, os.stat_result]:
     """Everything but directories; empty directories count as files, unless codex left them."""
-    with os.scandir(folder) as found:
-        entries = list(found)
-    for entry in entries:
-        if entry.is_dir(follow_symlinks=False):
-            yield from _walk(entry.path, f"{prefix}{entry.name}/")
-        else:
-            yield prefix + entry.name, entry.stat(follow_symlinks=False)
-    if prefix and not entries and prefix[:-1] not in LEFT_BY_CODEX:
-        yield prefix[:-1], os.lstat(folder)
+    seen: dict[str, os.stat_result] = {}
+    folders = [(str(root), "")]
+    while folders:
+        folder, prefix = folders.pop()
+        with os.scandir(folder) as found:
+            entries = list(found)
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                folders.append((entry.path, f"{prefix}{entry.name}/"))
+            else:
+                seen[prefix + entry.name] = entry.stat(follow_symlinks=False)
+        if prefix and not entries and prefix[:-1] not in LEFT_BY_CODEX:
+            seen[prefix[:-1]] = os.lstat(folder)
+    return seen
