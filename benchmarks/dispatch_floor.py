@@ -83,7 +83,8 @@ def panels(where: Path, units: int, seconds: float) -> list[str]:
     script = (
         f"echo > {where}/started/$$; sleep {seconds}; "
         "id=$(grep -o -m 1 'probe-nap-[A-Za-z0-9_-]*' | head -n 1); "
-        'echo "# $id result\nConclusion: done\nFiles: none\nOpen items: none\nVerification: none\n\nDone."'
+        'echo "# $id result\nConclusion: done\nFiles: none\nOpen items: none\nVerification: none\n\n'
+        'This one slept as long as it was told to, read no file meanwhile, and has nothing to report."'
     )
     (where / "pyproject.toml").write_text(
         f'[tool.prun_review]\nexecutors = ["nap"]\njobs = {units}\ngate = {{ rule = "single" }}\n'
@@ -161,7 +162,7 @@ def measure(row: Row, units: int, seconds: float, *, sampled: bool) -> Cost:
         wall = time.time() - begun
         started = [file.stat().st_mtime for file in (where / "started").iterdir()]
         if process.returncode or len(started) != units:
-            raise SystemExit(f"{command}: {len(started)} of {units} units\n{output.decode()}")
+            raise SystemExit(f"{command}: {len(started)} of {units} units\n{output.decode()[-3000:]}")
         reap_adopted()
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

@@ -2,8 +2,8 @@
 
 It talks to the harness over its *lifeline*, a stream socket.  Down comes the launch (see
 :func:`pack`), later perhaps one line with the reason to stop; up goes one JSON object per line,
-``{"pid": n, "shim": n}`` once the worker runs and ``{"exit": {...}}`` last.  An end of file on the
-lifeline means that the harness died, in whatever way, and ends the tree like a stop.
+``{"pid": n, "shim": n, "cell": path}`` once the worker runs and ``{"exit": {...}}`` last.  An end of
+file on the lifeline means that the harness died, in whatever way, and ends the tree like a stop.
 
 The worker has a process group of its own, so that no signal it sends to its group reaches the shim.
 This runs in a fork of the zygote and is sparing with objects, because 64 of them wait at once and
@@ -148,8 +148,8 @@ def _dispatch(
         cgroup.remove(cgroup.leave(place))
         raise
     place = cgroup.leave(place)
-    birth = {"pid": leader, "shim": os.getpid(), "cell": place}
-    _tell(lifeline, json.dumps(birth).encode() + b"\n")
+    cell_told = nest.told(cell) if place else b'""'
+    _tell(lifeline, b'{"pid": %d, "shim": %d, "cell": %s}\n' % (leader, os.getpid(), cell_told))
     brood = reap.Brood(leader, contained=contained, cell=place)
     ended_by, note = _watch(launch, lifeline, brood, streams[1:])
     notes = [note] if note else []

@@ -11,7 +11,10 @@ from __future__ import annotations
 import functools
 import os
 import time
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # the zygote has no other use for typing
+    from typing import Any
 
 NEEDED = not os.path.isdir("/proc/self")
 """The kernel does not show descendants itself."""
