@@ -21,9 +21,10 @@ from .trees import PATIENCE, TREES, alive, end_all, launch, new_tag, parent_of, 
 FOREVER = "sleep 600"
 
 
-@pytest.fixture
-def launcher() -> Iterator[ProcessLauncher]:
-    with ProcessLauncher() as it:
+@pytest.fixture(params=[True, False], ids=["cgroup", "bare"])
+def launcher(request: pytest.FixtureRequest) -> Iterator[ProcessLauncher]:
+    """Cgroups are used where the system gives them, and all of this holds without."""
+    with ProcessLauncher(cgroups=request.param) as it:
         yield it
 
 
