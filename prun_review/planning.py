@@ -73,12 +73,14 @@ def slug_of(unit_id: str) -> str:
     return f"{readable[:60]}-{hashlib.sha256(unit_id.encode(errors='surrogatepass')).hexdigest()[:8]}"
 
 
-def fingerprint(unit: Unit, identity: str, version: str, content: str) -> str:
-    """sha256 over everything that an answer depends on: a changed one is never reused.
+def fingerprint(unit: Unit, executor: Executor, version: str, content: str) -> str:
+    """sha256 over everything that an answer depends on, and over whose it is: a changed one is never
+    reused.  An answer that one vendor gave is no second voice once its table names another.
 
     The time limit is no part of it: who raises it and resumes keeps what was answered in time.
     """
-    parts = [encode(replace(unit.brief, timeout=0.0)), unit.executor, identity, version, content, unit.repeat]
+    whose = [unit.executor, executor.vendor, executor.lineage, executor.identity, version]
+    parts = [encode(replace(unit.brief, timeout=0.0)), *whose, content, unit.repeat]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
@@ -115,9 +117,7 @@ def make(
             broken.setdefault(unit.id, f"unknown executor {p.executor!r}")
         else:
             content = tree.content_hash(unit.files if p.brief.reads else ())
-            unit = replace(
-                unit, fingerprint=fingerprint(unit, executor.identity, version(p.executor), content)
-            )
+            unit = replace(unit, fingerprint=fingerprint(unit, executor, version(p.executor), content))
         units.append(unit)
     return Plan(tuple(units), tuple(not_asked)), broken
 
