@@ -19,8 +19,8 @@ from prun_review.strictjson import pointer, shown
 KEY = "sources"
 STATUSES = range(100, 600)
 """What an HTTP status can be; kept here because strict schemas take no ``minimum``."""
-BLOCKED = 400
-"""The least status that says that the page did not come."""
+CAME, BLOCKED = 200, 400
+"""The least status of an answer that is final, and the least that says that the page did not come."""
 
 INSTRUCTIONS = """\
 `sources` lists every web page that you fetched or tried to fetch, blocked and failed ones included, one
@@ -48,9 +48,15 @@ _SCHEMA: dict[str, Any] = {
 }
 
 _HOST = re.compile(r"[\w.:-]+")
-_PAGE = re.compile(r"\b(?:fetch|retrieve|load|access|open)\b", re.IGNORECASE)
+_PAGE = re.compile(
+    r"\bfetch\b|\b(?:pages?|urls?|links?|web|(?:web)?sites?|hosts?|servers?|domains?|articles?|advisor(?:y|ies))\b"
+    r"|\bhttps?:|\bwww\.",
+    re.IGNORECASE,
+)
+"""What only the web has; files are not fetched."""
 _TREE = re.compile(
-    r"\b(?:files?|diff|patch|code|tree|director(?:y|ies)|folder|module|workspace|snapshot|changes)\b",
+    r"\b(?:files?|diff|patch|code|codebase|tree|director(?:y|ies)|folder|module|workspace|snapshot|changes"
+    r"|repositor(?:y|ies)|repo|project|checkout)\b",
     re.IGNORECASE,
 )
 
@@ -107,8 +113,8 @@ def weigh(given: Iterable[Source]) -> Weighed:
 
 
 def blocked(source: Source) -> bool:
-    """True where the page did not come: no answer, or a status of 400 and above."""
-    return source.status is None or source.status >= BLOCKED
+    """True where the page did not come: no answer, none that is final, or a status of 400 and above."""
+    return source.status is None or not CAME <= source.status < BLOCKED
 
 
 def is_address(url: str) -> bool:
@@ -127,7 +133,13 @@ def is_address(url: str) -> bool:
 
 
 def explains(sources: Iterable[Source], doubt: Violation) -> bool:
-    """Whether "I could not fetch it" is about a page that is listed as blocked, not about the tree."""
-    if doubt.code != "did-not-read" or not any(map(blocked, sources)):
+    """Whether "I could not fetch it" is about a page that is listed as blocked, not about the tree.
+
+    Words that could mean either are about the tree: a page that did not come is no excuse for files
+    that were not read.
+    """
+    hosts = [urlsplit(source.url).hostname or "" for source in sources if blocked(source)]
+    if doubt.code != "did-not-read" or not hosts or _TREE.search(doubt.text):
         return False
-    return bool(_PAGE.search(doubt.text)) and not _TREE.search(doubt.text)
+    told = doubt.text.casefold()
+    return bool(_PAGE.search(told)) or any(host and host in told for host in hosts)

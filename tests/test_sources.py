@@ -66,6 +66,7 @@ def test_sources_are_kept_blocked_ones_included(kind: str, native: bool) -> None
         ([PAGE, with_(PAGE, status=399)], [], []),
         ([PAGE, with_(PAGE, status=100)], [], []),
         ([with_(PAGE, status=400)], [("all-blocked", "/sources")], []),
+        ([with_(PAGE, status=100)], [("all-blocked", "/sources")], []),
         ([PAGE, with_(PAGE, status=99)], [], [("bad-field", "/sources/1/status")]),
         ([PAGE, with_(PAGE, status=600)], [], [("bad-field", "/sources/1/status")]),
         ([PAGE, with_(PAGE, status="200")], [], [("bad-field", "/sources/1/status")]),
@@ -152,6 +153,31 @@ def test_a_page_that_did_not_come_is_no_sign_of_files_that_were_not_read() -> No
     # the same words without a blocked page, or about the files, are what they are elsewhere
     assert codes(judged([PAGE], **clean, open_items=told)) == ["did-not-read"]
     assert codes(judged([PAGE, GONE], **clean, open_items="could not open the files")) == ["did-not-read"]
+
+
+@pytest.mark.parametrize(
+    ("told", "excused"),
+    [
+        ("could not open the page of the advisory, it is gone", True),
+        ("I could not retrieve https://example.org/gone: it answered 404", True),
+        ("I could not load example.org, it answered 404", True),
+        ("I was unable to fetch it", True),
+        ("I could not access the website, it asks for a login", True),
+        ("I could not access the repository", False),
+        ("Unable to access the source", False),
+        ("I could not open the sources of the project", False),
+        ("I could not access anything", False),
+        ("I couldn't open any of them", False),
+        ("I could not load the contents", False),
+        ("could not fetch the repository", False),
+        ("I could not retrieve the page of the repository", False),
+    ],
+)
+def test_one_blocked_page_is_no_excuse_for_a_tree_that_was_not_read(told: str, excused: bool) -> None:
+    clean: dict[str, Any] = {"verdict": "approve", "findings": [], "conclusion": "No known holes."}
+    found = codes(judged([PAGE, GONE], **clean, open_items=told))
+    assert found == ([] if excused else ["did-not-read"])
+    assert codes(judged([PAGE], **clean, open_items=told)) == ["did-not-read"]
 
 
 @pytest.mark.parametrize("kind", ["findings", "choice"])
