@@ -150,8 +150,8 @@ class Brakes:
         what, name = cause(attempt.reason), attempt.executor
         text = f"{name} {what.title}"
         if self._hold(name, text):
-            self._note("breaker", executor=name, reason=attempt.reason, text=attempt.message)
             lost = self._keep_back(attempt.reason, f"not run: {text} ({attempt.message})", name)
+            self._note("breaker", executor=name, reason=attempt.reason, text=attempt.message)
             self._tell(f"{text}: {lost} further units of it are not run -- {what.remedy}")
 
     def _check_budget(self) -> None:
@@ -159,8 +159,8 @@ class Brakes:
             reached = self.budget.reached([u for usages in self._used.values() for u in usages])
         if reached and self._hold(None, f"budget reached, {reached}"):
             text = self.told()
-            self._note("budget", text=text)
             lost = self._keep_back("budget", f"not run: {reached} ({text})", None)
+            self._note("budget", text=text)
             self._tell(f"budget reached, {reached}: {lost} units are not run -- {cause('budget').remedy}")
 
     def _hold(self, executor: str | None, why: str) -> bool:

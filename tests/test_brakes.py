@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from prun_review.brakes import ASK_AGAIN, FIRST_ALONE, WAIT_CAP, Brakes, Starts, backoff
 from prun_review.budget import Budget
 from prun_review.causes import CAUSES
+from prun_review.errors import RunDirError
 from prun_review.model import Result, Usage
 
 
@@ -189,6 +190,34 @@ def test_what_was_taken_over_counts_too() -> None:
             None,
         )
     ]
+
+
+@pytest.mark.parametrize(
+    ("budget", "last", "refused"),
+    [
+        ("", attempt("codex", "quota-exhausted"), ("quota-exhausted", "codex")),
+        ("1usd", attempt("codex", cost_usd=1.0), ("budget", None)),
+    ],
+)
+def test_what_cannot_be_written_down_still_brakes(
+    budget: str, last: Result, refused: tuple[str, str | None]
+) -> None:
+    """A full disk must not be a way past a budget or a spent quota."""
+
+    def note(event: str, **fields: Any) -> None:
+        raise RunDirError(f"{event} cannot be written")
+
+    told: list[tuple[str, str | None]] = []
+
+    def refuse(why: str, message: str, executor: str | None) -> int:
+        told.append((why, executor))
+        return 1
+
+    brakes = Brakes(Budget.parse(budget), ["codex"], note=note, tell=lambda text: None)
+    brakes.connect(refuse)
+    with pytest.raises(RunDirError, match="cannot be written"):
+        brakes.after(last)
+    assert told == [refused]
 
 
 def test_brakes_without_a_pool_hold_nothing_up() -> None:
