@@ -65,6 +65,10 @@ class Dispatcher:
     """Seconds of silence for executors without a limit of their own; 0: never."""
     verify: Callable[[], tuple[Reason, ...]] = tuple
     """Looks whether what reviewers read is still what it was; an answer counts only if it is."""
+    voids: Collection[str] = frozenset({"snapshot-changed"})
+    """Codes of ``verify``'s reasons after which no answer counts; others make the run INCOMPLETE."""
+    changes: set[Reason] = field(default_factory=set)
+    """What ``verify`` found, each told and in the ledger once."""
     tell: Callable[[str], None] = lambda text: None
     """Tells a person something at once."""
     vouched: Mapping[tuple[str, int], str] = field(default_factory=dict)
@@ -232,7 +236,7 @@ class Dispatcher:
     def _end(self, unit: Unit, result: Result) -> Result:
         """Write the terminal result: an answer only after a look at what it is about."""
         if result.status in ANSWERED:
-            against = [reason for reason in self.verify() if reason.outcome != "PASS"]
+            against = [reason for reason in self._changes(unit) if reason.code in self.voids]
             if against:
                 text = "; ".join(reason.text for reason in against)
                 result = replace(
@@ -250,6 +254,17 @@ class Dispatcher:
             return replace(unanswered(unit, "failed", error.code, str(error)), attempts=result.attempts)
         self.stored.add(result.unit)
         return result
+
+    def _changes(self, unit: Unit) -> list[Reason]:
+        """What became of the ground that the review stands on, with those in flight when it was seen."""
+        found = [reason for reason in self.verify() if reason.outcome != "PASS"]
+        for reason in found:
+            if reason not in self.changes:
+                self.changes.add(reason)
+                flying = sorted({unit.id, *self.vigils})
+                self.store.append("integrity", code=reason.code, text=reason.text, in_flight=flying)
+                self.tell(f"{reason.text}: the verdict will be INCOMPLETE; in flight: {', '.join(flying)}")
+        return found
 
 
 @dataclass(frozen=True)

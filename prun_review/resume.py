@@ -78,6 +78,8 @@ class _Source:
         for event in LedgerReader(path / LEDGER).new():
             if event["event"] == "document":
                 changed += event.get("integrity") or []
+            elif event["event"] == "integrity":
+                changed.append(str(event.get("code")))
             elif event["event"] == "resumed-from":
                 self.older += tuple(map(str, event.get("runs") or ()))
             elif "slug" in event:

@@ -15,6 +15,8 @@ from prun_review.git import EXECUTABLE, LINK, Entry
 from prun_review.model import Reason
 from prun_review.taken import few
 
+SNAPSHOT_CHANGED = "snapshot-changed"
+"""Code of a reason: what reviewers read is not what it was; no answer given after that counts."""
 BATCH = 32 << 20
 """Bytes of blobs held in memory at once while writing."""
 LEFT_BY_CODEX = (".agents", ".aws", ".codex", ".git")
@@ -124,7 +126,7 @@ def differences(snapshot: Snapshot, object_format: str) -> tuple[Reason, ...]:
         seen = _walk(snapshot.path)
     except OSError as e:
         text = f"the snapshot of the reviewed tree cannot be read: {e.strerror} ({e.filename})"
-        return (Reason("snapshot-changed", text),)
+        return (Reason(SNAPSHOT_CHANGED, text),)
     for name, info in seen.items():
         entry = snapshot.entries.get(name)
         if entry is None:
@@ -133,7 +135,7 @@ def differences(snapshot: Snapshot, object_format: str) -> tuple[Reason, ...]:
             found.setdefault(_change(snapshot, name, entry, info, object_format), []).append(name)
     found["removed"] = [name for name in snapshot.entries if name not in seen]
     return tuple(
-        Reason("snapshot-changed", f"{what} in the snapshot of the reviewed tree: {few(names)}")
+        Reason(SNAPSHOT_CHANGED, f"{what} in the snapshot of the reviewed tree: {few(names)}")
         for what, names in sorted(found.items())
         if names
     )

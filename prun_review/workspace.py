@@ -17,7 +17,7 @@ from prun_review.model import Reason, Revision
 from prun_review.ports import Missing, Reader
 from prun_review.repostate import RepositoryState, repository_changes, repository_state
 from prun_review.scratch import Scratch
-from prun_review.snapshot import Snapshot
+from prun_review.snapshot import SNAPSHOT_CHANGED, Snapshot
 from prun_review.taken import Selection
 
 READ_CAP = 4 << 20
@@ -72,11 +72,12 @@ class Guard:
             wanted = self._begun + 1
             while self._ended < wanted and self._begun != self._ended:
                 self._turn.wait()
-            if self.found or self._ended >= wanted:
+            if self._ended >= wanted or any(r.code == SNAPSHOT_CHANGED for r in self.found):
                 return self.found
             self._begun += 1
         try:
-            self.found = self._check()
+            # What was put back stays told; a repository that changed first hides no changed snapshot.
+            self.found = tuple(dict.fromkeys((*self.found, *self._check())))
         finally:
             with self._turn:
                 self._ended = self._begun

@@ -95,6 +95,21 @@ def test_what_changed_once_stays_changed_and_is_not_looked_at_again() -> None:
     assert check.calls == 1
 
 
+def test_a_repository_that_changed_first_hides_no_changed_snapshot() -> None:
+    check = Check()
+    guard = Guard(check)
+    branch, content = Reason("repository-changed", "refs"), Reason("snapshot-changed", "content")
+    for _ in range(3):
+        check.may_end.release()
+    check.answer = (branch,)
+    assert guard() == (branch,)
+    check.answer = ()
+    assert guard() == (branch,), "what was put back stays told"
+    check.answer = (content,)
+    assert guard() == guard() == (branch, content)
+    assert check.calls == 3
+
+
 def test_a_check_that_fails_covers_nobody() -> None:
     check = Check()
     guard = Guard(check)
