@@ -20,7 +20,7 @@ The protocol, for one question; BASE is ``<unit slug>.<nonce>``, new for every a
   ``contract``, ``access``, ``needs``, ``tree``, ``prompt``, ``result``, ``progress`` (absolute paths)
   and ``deadline`` (seconds since the epoch).  Both appear whole.
 - The answer is the file ``BASE.result.md``.  It counts once it is an ordinary, non-empty file that was
-  written aside as ``BASE.result.md.part`` and renamed, or that was left alone for two seconds.
+  written aside as ``BASE.result.md.part`` and renamed, or that was left alone for ten seconds.
 - Whatever is written to ``BASE.progress`` is a sign of life, and so is a growing answer.  Without one
   for ``stall`` seconds (the run's, or the table's) the question is given up.
 - A question that is over is renamed: ``BASE.prompt.md.answered``, or ``BASE.prompt.md.withdrawn`` when

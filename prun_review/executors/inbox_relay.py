@@ -24,8 +24,9 @@ from typing import Any, NoReturn
 
 POLL = 0.25
 """Seconds between two looks."""
-WINDOW = 2.0
-"""Seconds for which a file must not have changed to be whole."""
+WINDOW = 10.0
+"""Seconds for which a file that was not written aside must not have changed to be whole, as for ``gather``:
+a session that writes with tool calls pauses between them, and its draft may look complete."""
 MOST = 8 << 20
 """Bytes of an answer."""
 LATE = 30.0

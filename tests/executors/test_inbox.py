@@ -163,6 +163,22 @@ def test_a_renamed_file_is_whole_at_once_and_another_one_is_not(tmp_path: Path) 
         os.close(folder)
 
 
+@pytest.mark.parametrize(("seconds", "whole"), [(2.5, False), (9.5, False), (10.5, True)])
+def test_a_draft_that_is_still_worked_on_is_no_answer(tmp_path: Path, seconds: float, whole: bool) -> None:
+    """Who writes with tool calls pauses for seconds between two of them, and a draft may be complete."""
+    folder = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        question = Question(folder, "u.1")
+        (tmp_path / question.result).write_text(ANSWER)
+        assert question._look() is None
+        question.since -= seconds
+        assert question._look() == (ANSWER.encode() if whole else None)
+        (tmp_path / question.result).write_text(ANSWER + "and a critical finding\n")
+        assert question._look() is None
+    finally:
+        os.close(folder)
+
+
 def test_growth_is_a_line_on_standard_error(bench: Bench) -> None:
     with asked(bench) as question:
         progress = Path(question.about["progress"])
