@@ -24,6 +24,9 @@ class Located:
     """What to put first: usually one absolute path."""
     where: str
     """``configured``, ``PATH`` or the package it came from."""
+    beside: tuple[str, ...] = ()
+    """Files that decide beside the program what it answers: the script of an interpreter, a set of rules.
+    Their content belongs to its version."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ class Programs:
     def version(self, name: str) -> str:
         """What it prints for ``--version``, first line, else its digest; empty where it was not located."""
         if name not in self._versions and name in self.located:
-            self._versions[name] = self._ask_version(name)
+            self._versions[name] = self._ask_version(name) + _beside(self.located[name])
         return self._versions.get(name, "")
 
     def _ask_version(self, name: str) -> str:
@@ -75,7 +75,8 @@ class Programs:
             )
             exit = self.launcher.start(launch).wait()
             lines = said.read_text("utf-8", "replace").strip().splitlines() if said.exists() else []
-        return lines[0][:200] if lines and exit is not None and exit.code == 0 else ""
+        said_it = lines and exit is not None and exit.code == 0
+        return lines[0][:200] if said_it else f"sha256:{sha256_of(Path(found.argv[0]))[:16]}"
 
     def info(self, name: str) -> ExecutorInfo:
         """What the run records of an executor."""
@@ -92,6 +93,14 @@ class Programs:
             version=self.version(name),
             sha256=sha256_of(Path(found.argv[0])) if found else "",
         )
+
+
+def _beside(found: Located) -> str:
+    """What is to be added to the version for the files beside the program."""
+    if not found.beside:
+        return ""
+    digests = "".join(sha256_of(Path(path)) or "?" for path in found.beside)
+    return f" with:{hashlib.sha256(digests.encode()).hexdigest()[:16]}"
 
 
 def sha256_of(path: Path) -> str:

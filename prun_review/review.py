@@ -103,8 +103,10 @@ class Review:
 
     def tree(self) -> workspace.ReviewedTree:
         """The reviewed tree as it is now."""
-        # Our own folders are left out wherever the trusted root lies in a larger reviewed tree.
-        ours = [self.root / name for name in (*self.config.panels, "reports", ".prun")]
+        # Our own folders are left out wherever the trusted root lies in a larger reviewed tree, and what
+        # sessions have answered in inboxes before is nothing that the others shall read.
+        inboxes = [table.inbox for table in self.config.executor_tables.values() if table.inbox]
+        ours = [self.root / name for name in (*self.config.panels, "reports", ".prun", *inboxes)]
         return workspace.take(
             self.reviewed,
             include_untracked=self.config.include_untracked,

@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from prun_review.config import ExecutorConfig
@@ -90,7 +90,11 @@ class AnyCommand:
         first = self.argv[0]
         configured = self.path or (first if "/" in first else "")
         remedy = f"put {first} on PATH or set path in [tool.prun_review.executor.{self.name}]"
-        return environment.find(first, env, forbidden, configured=configured, remedy=remedy)
+        found = environment.find(first, env, forbidden, configured=configured, remedy=remedy)
+        if isinstance(found, Missing):
+            return found
+        # Of an interpreter the script answers.  What comes after it may be a log that every call changes.
+        return replace(found, beside=environment.named_files(self.argv[1:])[:1])
 
     def version_argv(self, located: Located) -> tuple[str, ...]:
         """Nothing: an unknown program might take ``--version`` for a question.  Its digest stands in."""

@@ -177,6 +177,12 @@ def find(
     return Missing(f"{program} was not found in {where}", remedy)
 
 
+def named_files(words: Iterable[str]) -> tuple[str, ...]:
+    """The files that words of an argv name by absolute path, also as ``--option=/path``."""
+    paths = (word if word.startswith("/") else word.partition("=")[2] for word in words)
+    return tuple(path for path in paths if path.startswith("/") and os.path.isfile(path))
+
+
 def _in_package(package: str, forbidden: Sequence[Path]) -> Path | None:
     """A program that a package carries; the package is looked up and never imported."""
     top, _, inside = package.partition("/")

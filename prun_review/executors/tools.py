@@ -14,7 +14,7 @@ import site
 import sys
 import sysconfig
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from prun_review.config import ExecutorConfig
@@ -244,7 +244,10 @@ def template(table: ExecutorConfig) -> Tool:
     def locate(table: ExecutorConfig, env: Mapping[str, str], forbidden: Sequence[Path]) -> Located | Missing:
         configured = table.path or (first if "/" in first else "")
         remedy = f"put {first} on PATH or set path in {place}"
-        return environment.find(first, env, forbidden, configured=configured, remedy=remedy)
+        found = environment.find(first, env, forbidden, configured=configured, remedy=remedy)
+        if isinstance(found, Missing):
+            return found
+        return replace(found, beside=environment.named_files((*table.argv[1:], *table.args)))
 
     return Tool(
         name=table.name,
