@@ -224,15 +224,17 @@ class RunDir(RunView):
         )
 
     def look(self, out: Path, command: Command) -> Seen:
-        """What the attempt has written so far; never raises."""
-        sizes = {}
-        for name in dict.fromkeys((*STREAMS, *command.outputs)):
-            with suppress(OSError):
-                sizes[name] = (out / name).lstat().st_size
+        """What the attempt has written so far; never raises.
+
+        While it writes only the sizes are told: what stands beyond them would otherwise pass for an end.
+        """
+        sizes = _sizes(out, command)
         before = self._seen.get(out)
         if before is not None and before.sizes == sizes:  # 64 silent dispatches are looked at each second
             return before
         ends = [files.take_regular(out, name, LOOK_CAP).data for name in STREAMS]
+        if _sizes(out, command) != sizes:
+            return Seen(sizes, b"", b"")
         seen = self._seen[out] = Seen(sizes, *ends)
         return seen
 
@@ -279,6 +281,15 @@ def refuse_full(path: Path) -> None:
             place=str(path),
             remedy=f"free {FLOOR >> 20} MiB on this file system, then --prun-resume",
         )
+
+
+def _sizes(out: Path, command: Command) -> dict[str, int]:
+    """Bytes by name of what an attempt writes."""
+    sizes = {}
+    for name in dict.fromkeys((*STREAMS, *command.outputs)):
+        with suppress(OSError):
+            sizes[name] = (out / name).lstat().st_size
+    return sizes
 
 
 def _made(path: Path) -> tuple[int, int]:

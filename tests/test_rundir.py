@@ -651,3 +651,29 @@ def test_what_workers_collected_crosses_over(run: RunDir) -> None:
     for worker in ("gw1", "../../x"):
         with pytest.raises(RunDirError):
             run.collected(worker)
+
+
+def test_a_look_never_shows_more_than_the_sizes_that_it_tells(tmp_path: Path) -> None:
+    """An answer is kept up to those sizes: one whose end lies beyond them would be cut."""
+    run = rundir.create(tmp_path, now=NOW)
+    command = Command(("x",), {}, run.path, b"p")
+    out = run.new_attempt(unit())
+    run.record(out, "p", command)
+    over = threading.Event()
+
+    def write() -> None:
+        with (out / "tail").open("ab", buffering=0) as tail:
+            while not over.is_set() and tail.tell() < 60_000:
+                tail.write(b"x")
+
+    writing = threading.Thread(target=write)
+    writing.start()
+    looks = []
+    while writing.is_alive():
+        looks.append(run.look(out, command))
+    over.set()
+    writing.join()
+    assert [seen for seen in looks if len(seen.stdout) > seen.sizes["tail"]] == []
+    last = run.look(out, command)
+    assert (last.stdout, last.sizes["tail"]) == (b"x" * 60_000, 60_000)
+    run.close()
