@@ -16,7 +16,7 @@ from typing import Any
 
 from prun_review.config import ExecutorConfig
 from prun_review.errors import BriefError
-from prun_review.executors import environment, reasons
+from prun_review.executors import claude_usage, environment, reasons
 from prun_review.model import Brief, Reading, Usage
 from prun_review.ports import UNWATCHED, Command, Located, Missing, Output, Request, Seen, Sign, Supervision
 
@@ -40,9 +40,6 @@ pieces an answer of 64,000 tokens is a quarter of an hour of silence, and a stal
 
 MAX_SCHEMA = 120_000
 """Bytes of a schema: it travels in argv, where Linux allows 128 KiB for one argument."""
-
-MOST_DOLLARS = 1e6
-"""A cost at or above this is a damaged number, not a bill."""
 
 READ_TOOLS = ("--tools", "Read,Grep,Glob", "--permission-mode", "dontAsk")
 FULL_TOOLS = (
@@ -185,13 +182,14 @@ class Claude:
     def read(self, output: Output, request: Request) -> Reading:
         """Exit status 0, ``is_error`` false and a structured output make an answer; never ``subtype``."""
         result = _envelope(output.stdout)
-        usage = _usage(result)
+        # A dispatch that was ended has no result; what its events had told by then is spent all the same.
+        usage = claude_usage.billed(result) if result else claude_usage.so_far(output.stdout)
         said = _said(result) or reasons.decoded(output.stdout or output.stderr)[-2000:]
         stopped = reasons.ended(output.exit, reasons.line(said), usage)
         if stopped is not None:
             return stopped
         if not result:
-            return _without_envelope(output)
+            return _without_envelope(output, usage)
         if result.get("is_error") is False and output.exit.code != 0:
             return reasons.failed(
                 "unknown", f"exit status {output.exit.code} beside a result without an error", usage
@@ -218,16 +216,16 @@ def _tools(brief: Brief) -> tuple[str, ...]:
     return FULL_TOOLS if brief.access == "full" else READ_TOOLS
 
 
-def _without_envelope(output: Output) -> Reading:
+def _without_envelope(output: Output, usage: Usage) -> Reading:
     """No result object on stdout: cut, never finished, or a message in place of one."""
     stdout, stderr = reasons.decoded(output.stdout).strip(), reasons.decoded(output.stderr).strip()
     if output.cut:
-        return reasons.failed("no-answer", f"the result was cut: {output.cut}")
+        return reasons.failed("no-answer", f"the result was cut: {output.cut}", usage)
     said = stdout[-2000:] if stdout and not stdout.startswith("{") else stderr[-2000:]
     default = "no-answer" if output.exit.code == 0 else "unknown"
     size = f"{len(output.stdout)} bytes on stdout are not one JSON result"
     where = f"exit status {output.exit.code}; {size if output.stdout else 'nothing on stdout'}"
-    return reasons.failed(reasons.classify(said, default), f"{where}: {said}" if said else where)
+    return reasons.failed(reasons.classify(said, default), f"{where}: {said}" if said else where, usage)
 
 
 _RESULT_KEYS = (b'"type":"result"', b'"terminal_reason":')
@@ -281,30 +279,3 @@ def _reason(result: Mapping[str, Any], said: str) -> str:
     by_status = _BY_STATUS.get(status, "unknown") if isinstance(status, int) else "unknown"
     by_subtype = _BY_SUBTYPE.get(subtype, by_status) if isinstance(subtype, str) else by_status
     return reasons.classify(said, by_subtype) if by_subtype != "no-answer" else by_subtype
-
-
-def _usage(result: Mapping[str, Any]) -> Usage:
-    """Summed over ``modelUsage``: ``usage`` leaves calls out and is 0 after a fallback request."""
-    models = result.get("modelUsage")
-    rows = [m for m in models.values() if isinstance(m, dict)] if isinstance(models, dict) else []
-    new, fresh = _total(rows, "inputTokens"), _total(rows, "cacheCreationInputTokens")
-    cached = _total(rows, "cacheReadInputTokens")
-    known = [n for n in (new, fresh, cached) if n is not None]
-    return Usage(
-        input_tokens=sum(known) if known else None,
-        cached_tokens=cached,
-        output_tokens=_total(rows, "outputTokens"),
-        cost_usd=_dollars(result.get("total_cost_usd")),
-    )
-
-
-def _dollars(value: object) -> float | None:
-    """A sum of money, or None for what cannot be one; a number too large for a float is none."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    return float(value) if 0 <= value < MOST_DOLLARS else None
-
-
-def _total(rows: Sequence[Mapping[str, Any]], key: str) -> int | None:
-    numbers = [n for row in rows if (n := reasons.count(row.get(key))) is not None]
-    return sum(numbers) if numbers else None

@@ -176,6 +176,42 @@ def test_billed_tokens_are_reported_of_a_failure_too(bench: Bench) -> None:
     assert reading.usage == BILLED
 
 
+def told(event: dict[str, object], parent: str | None = None) -> bytes:
+    return json.dumps({"type": "stream_event", "event": event, "parent_tool_use_id": parent}).encode() + b"\n"
+
+
+def start(read: int, cached: int, parent: str | None = None) -> bytes:
+    usage = {"input_tokens": read, "cache_read_input_tokens": cached, "output_tokens": 1}
+    return told({"type": "message_start", "message": {"usage": usage}}, parent)
+
+
+def delta(written: int, parent: str | None = None) -> bytes:
+    return told({"type": "message_delta", "usage": {"output_tokens": written}}, parent)
+
+
+@pytest.mark.parametrize(
+    ("stdout", "usage"),
+    [
+        (b"", Usage()),
+        (start(100, 20), Usage(120, 20, 1)),
+        (start(100, 20) + delta(7) + delta(30), Usage(120, 20, 30)),
+        (start(100, 20) + delta(30) + start(5, 115) + delta(9), Usage(240, 135, 39)),
+        (start(100, 0) + start(50, 0, "sub") + delta(8, "sub") + delta(30), Usage(150, 0, 38)),
+        (start(100, 20) + delta(30)[:-9], Usage(120, 20, 1)),
+        (delta(30), Usage()),
+        (json.dumps({"type": "assistant", "text": start(9, 9).decode()}).encode() + b"\n", Usage()),
+        (told({"type": "message_start", "message": {"usage": {"input_tokens": -5}}}), Usage()),
+    ],
+)
+@pytest.mark.parametrize("ended_by", ["timeout", "stall", ""])
+def test_what_was_spent_before_a_dispatch_was_ended_is_told(
+    stdout: bytes, usage: Usage, ended_by: str
+) -> None:
+    """Units that time out one after the other must not be free for a budget."""
+    reading = claude().read(Output(Exit(-15 if ended_by else 1, ended_by), stdout, b""), bare_request())
+    assert (reading.status, reading.usage) == ("failed", usage)
+
+
 def test_prompt_goes_to_stdin_whole(bench: Bench) -> None:
     bench = rule(bench, scenario="ok")
     prompt = "Review é\n" + "x" * 300_000

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 
 from prun_review.config import load
 from prun_review.contract import KINDS
+from prun_review.executors import claude_usage
 from prun_review.executors.claude import Claude
 from prun_review.executors.codex import Codex
 from prun_review.model import Contract, Reading, Usage
@@ -134,6 +136,9 @@ def test_the_end_of_the_output_shows_that_the_answer_is_there(
     kinds = [json.loads(line)["type"] for line in lines]
     assert kinds[-1] == ("turn.completed" if name == "codex" else "result")
     assert name == "codex" or {"system", "stream_event", "assistant"} <= set(kinds)
+    if name == "sonnet":  # one that was ended before its result has spent that all the same
+        spent = claude_usage.so_far(b"".join(lines[:-1]))
+        assert spent == replace(reading.usage, cost_usd=None)
 
 
 @pytest.mark.parametrize("contract", [Contract(), Contract("choice", ("a", "b"), ("speed",))])
