@@ -32,6 +32,7 @@ from prun_review.ports import (
     Output,
     Reader,
     Request,
+    Site,
     Store,
 )
 from prun_review.supervise import Vigil
@@ -74,6 +75,8 @@ class Dispatcher:
     vouched: Mapping[tuple[str, int], str] = field(default_factory=dict)
     """(slug, attempt) -> digest that a replayed output must have; where there are any, there is no
     attempt beyond them."""
+    sites: Mapping[tuple[str, int], Site] = field(default_factory=dict)
+    """(slug, attempt) -> where a replayed attempt was made."""
     vigils: dict[str, Vigil] = field(default_factory=dict)
     """Unit id -> what was last seen of its dispatch, while one runs."""
     stored: set[str] = field(default_factory=set)
@@ -166,6 +169,8 @@ class Dispatcher:
     def _attempt(self, course: Course, cancel: Cancel) -> _Attempt:
         unit, executor = course.unit, course.executor
         out = self.store.new_attempt(unit)
+        number = course.attempts + 1
+        former = self.sites.get((unit.slug, number))
         request = Request(
             unit=unit,
             prompt=course.prompt,
@@ -175,11 +180,19 @@ class Dispatcher:
             state=self.state(unit.executor),
             located=self.located[unit.executor],
             env=self.env,
+            former=former,
         )
         command = executor.command(request)
         launch = self.store.record(out, course.prompt, command)
-        number = course.attempts + 1
-        self.store.append("attempt-started", unit=unit.id, slug=unit.slug, attempt=number)
+        site = former or Site(request.tree, request.state)  # a replay of a replay needs the first one's
+        self.store.append(
+            "attempt-started",
+            unit=unit.id,
+            slug=unit.slug,
+            attempt=number,
+            tree=str(site.tree),
+            state=str(site.state),
+        )
         exit, output = self._dispatch(course, command, launch, out, cancel)
         digest = digest_of(output)
         if self.vouched.get((unit.slug, number), digest) != digest:
@@ -194,7 +207,7 @@ class Dispatcher:
             names=self.names,
             attempts=1,
             seconds=exit.seconds,
-            prefixes=(str(self.tree),),
+            prefixes=tuple(dict.fromkeys((str(self.tree), str(site.tree)))),
         )
         told = {
             "code": exit.code,

@@ -38,6 +38,14 @@ class Missing:
 
 
 @dataclass(frozen=True, slots=True)
+class Site:
+    """Where an attempt had the tree and its executor's directory: outputs may hold such paths."""
+
+    tree: Path
+    state: Path
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """One attempt at one unit, as an executor sees it."""
 
@@ -55,6 +63,8 @@ class Request:
     located: Located
     env: Mapping[str, str]
     """The surroundings' environment; an executor takes from it by name only what it needs."""
+    former: Site | None = None
+    """In a replay: where the attempt was made whose output is read."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from prun_review import document, rundir
 from prun_review.errors import LaunchError, RunDirError
 from prun_review.ledger import LedgerReader
 from prun_review.model import ExecutorInfo, Exit, Plan, Result, Unit
-from prun_review.ports import Launch, Located
+from prun_review.ports import Launch, Located, Site
 from prun_review.runview import LEDGER
 from prun_review.runwriter import STREAMS
 
@@ -34,11 +34,12 @@ class Replay:
             raise RunDirError(f"its facts cannot be read: {error}", place=str(path)) from None
         self._infos = {info.name: info for info in facts.executors}
         self._results: Mapping[str, Result] = {result.unit: result for result in record.results}
-        self._attempts: dict[tuple[str, int], tuple[Exit, str]] = dict(
-            _attempts(LedgerReader(path / LEDGER).new())
-        )
+        events = list(LedgerReader(path / LEDGER).new())
+        self._attempts: dict[tuple[str, int], tuple[Exit, str]] = dict(_attempts(events))
         self.vouched = {key: digest for key, (_, digest) in self._attempts.items()}
         """(slug, attempt) -> digest of the output that was read then."""
+        self.sites = dict(_sites(events))
+        """(slug, attempt) -> where the attempt was made; its output may hold paths below there."""
         self.located: dict[str, Located] = {}
 
     # --- as programs ------------------------------------------------------------------------
@@ -112,3 +113,11 @@ def _attempts(events: Iterable[Mapping[str, Any]]) -> Iterator[tuple[tuple[str, 
             code = event["code"]
             exit = Exit(None if code is None else int(code), str(event["ended_by"]), float(event["seconds"]))
             yield (str(event["slug"]), int(event["attempt"])), (exit, str(event["digest"]))
+
+
+def _sites(events: Iterable[Mapping[str, Any]]) -> Iterator[tuple[tuple[str, int], Site]]:
+    for event in events:
+        if event.get("event") == "attempt-started":
+            with suppress(KeyError, TypeError, ValueError):
+                made = Site(Path(event["tree"]), Path(event["state"]))
+                yield (str(event["slug"]), int(event["attempt"])), made

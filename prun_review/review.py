@@ -189,6 +189,7 @@ class Review:
             verify=guard,
             tell=tell,
             vouched=replay.vouched if replay else {},
+            sites=replay.sites if replay else {},
             stored=self._stored,
         )
         self._pool = pacing.pool_of(self.config, self._dispatcher, self.plan, self.root, workers)

@@ -174,15 +174,21 @@ class Analyser:
         return tuple(name for name in request.unit.files if name.endswith(self._tool.suffix))
 
     def _context(self, request: Request, start: Start) -> Context:
-        tree = str(request.tree)
-        roots = tuple(dict.fromkeys((tree, os.path.realpath(tree), *start.roots)))
-        context = Context(roots, {}, self._table.severities)
+        roots = self._roots(request, start)
+        if request.former:  # a stored report holds the paths of its own run
+            then = replace(request, tree=request.former.tree, state=request.former.state)
+            roots = (*roots, *self._roots(then, self._tool.start(then, self._table, self._files(then))))
+        context = Context(tuple(dict.fromkeys(roots)), {}, self._table.severities)
         # ruff spells a name that is not UTF-8 with U+FFFD, and \ means / to most who write SARIF.
         spelled = {
             name: relative(os.fsencode(name).decode("utf-8", "replace"), context)
             for name in request.unit.files
         }
         return replace(context, names={there: name for name, there in spelled.items() if there != name})
+
+    def _roots(self, request: Request, start: Start) -> tuple[str, ...]:
+        tree = str(request.tree)
+        return (tree, os.path.realpath(tree), *start.roots)
 
 
 def _identity(table: ExecutorConfig) -> str:

@@ -6,7 +6,7 @@ SCENARIO is a JSON file: a list of rules {"when": text in the prompt, "of": NAME
 first that fits decides: "payload" (an object) or "raw" (text), "sleep" seconds first, "exit" status.
 A rule with "first": N holds for the first N calls of NAME only.  "remove" and "spoil" name a folder to
 move away and a file to write into first.  "instead" of an answer: "silence" or "heartbeat"; what comes
-"after" it: "stay", or a "grandchild" that holds the output.  Every call appends its name to
+"after" it: "stay", or a "grandchild" that holds the output.  "<cwd>" in an answer becomes the working directory.  Every call appends its name to
 SCENARIO.calls, so a test can count dispatches.
 """
 
@@ -55,6 +55,7 @@ for rule in rules:
         if "instead" in rule:
             instead(rule["instead"])
         raw = rule["raw"] if "raw" in rule else json.dumps(rule["payload"])
+        raw = raw.replace("<cwd>", os.getcwd())
         sys.stdout.buffer.write(raw.encode("utf-8", "surrogatepass"))
         sys.stdout.flush()
         after(rule.get("after"))

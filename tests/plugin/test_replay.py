@@ -25,6 +25,17 @@ def test_a_replay_gives_the_same_verdict_without_a_dispatch(
     assert result.stdout.str().count("replay") >= 1
 
 
+def test_stored_answers_may_name_files_below_their_own_snapshot(project: Project) -> None:
+    project.probe(ONE)
+    told = payload(finding(file="<cwd>/src/app.py"), examined=["<cwd>/src/app.py"])
+    project.answers({"payload": told})
+    assert project.run("panels/").ret == 1
+    first = project.report()
+    assert first["findings"][0]["file"] == "src/app.py"
+    project.run("panels/", "--prun-replay", first["run_id"])
+    assert project.report()["findings"] == first["findings"]
+
+
 def test_changed_content_or_question_makes_stored_answers_stale(project: Project) -> None:
     project.probe(ONE)
     project.answers({"payload": payload()})
