@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from prun_review.codec import encode
 from prun_review.contract import render_result
 from prun_review.model import Answer, Finding, Findings, Header
 from prun_review.payload import payload_of
-from tests.cli.driver import call, prun_review
+from tests.cli.driver import call, prun_review, surroundings
+from tests.cli.runkit import both, store
+from tests.gatekit import broken, choose, lost, result, unit
 
 SQL = Finding(
     "SQL injection in find_user",
@@ -49,7 +53,9 @@ def sarif(*findings: Finding) -> dict[str, Any]:
 
 
 def write(folder: Path, kind: str, *findings: Finding) -> str:
-    if kind == "sarif":
+    if kind == "stored":
+        text = json.dumps(encode(result(unit("codex"), *findings)))
+    elif kind == "sarif":
         text = json.dumps(sarif(*findings))
     elif kind == "markdown":
         text = render_result("unit-1", answer(*findings))
@@ -60,8 +66,8 @@ def write(folder: Path, kind: str, *findings: Finding) -> str:
     return name
 
 
-@pytest.mark.parametrize("right", ["json", "markdown", "sarif"])
-@pytest.mark.parametrize("left", ["json", "markdown", "sarif"])
+@pytest.mark.parametrize("right", ["json", "markdown", "stored", "sarif"])
+@pytest.mark.parametrize("left", ["json", "markdown", "stored", "sarif"])
 def test_every_kind_pairs_with_every_kind(tmp_path: Path, left: str, right: str) -> None:
     files = write(tmp_path, left, SQL, LEAK), write(tmp_path, right, SQL)
     status, out, errors = call("crosscheck", *files, "--json", cwd=tmp_path)
@@ -76,16 +82,60 @@ def test_every_kind_pairs_with_every_kind(tmp_path: Path, left: str, right: str)
     assert (pairs[1]["right_title"], pairs[1]["right_place"]) == (None, None)
 
 
-def test_the_table_shows_pairs_and_reasons(tmp_path: Path) -> None:
-    files = write(tmp_path, "json", SQL, LEAK), write(tmp_path, "markdown", SQL)
-    done = prun_review("crosscheck", *files, cwd=tmp_path)
-    assert done.returncode == 0
-    head, match, alone = done.stdout.splitlines()
-    assert head.split() == ["outcome", "score", "left", "right", "why"]
-    assert match.startswith("match")
-    assert match.count("src/auth.py:12") == 2
-    assert alone.startswith("alone")
-    assert max(map(len, done.stdout.splitlines())) <= 120
+def test_80_columns_show_all_of_both_sides(tmp_path: Path) -> None:
+    long = replace(SQL, file="src/" + "deep/" * 12 + "login.py", title="SQL injection " + "in words " * 10)
+    files = write(tmp_path, "json", long, LEAK), write(tmp_path, "markdown", long)
+    done = prun_review("crosscheck", *files, cwd=tmp_path, env=surroundings(tmp_path, COLUMNS="80"))
+    lines = done.stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[0].startswith("match 1.00: ")
+    assert lines[-1] == "1 match, 1 alone"
+    told = " ".join(done.stdout.split())
+    assert told.replace(" ", "").count(f"{long.file}:12criticalSQLinjection{'inwords' * 10}") == 2
+    assert "left: src/store.py:80-82 high File handle is never closed" in told
+    assert "..." not in done.stdout
+
+
+def test_a_pair_is_three_lines_where_they_fit(tmp_path: Path) -> None:
+    files = write(tmp_path, "json", SQL), write(tmp_path, "stored", SQL)
+    _, out, _ = call("crosscheck", *files, cwd=tmp_path)
+    head, left, right, counts = out.splitlines()
+    assert head.startswith("match 1.00: same file")
+    assert left == "  left: src/auth.py:12 critical SQL injection in find_user"
+    assert right == "  right: src/auth.py:12 critical SQL injection in find_user"
+    assert counts == "1 match"
+
+
+@pytest.mark.parametrize(
+    ("stored", "told"),
+    [
+        (lost(unit("codex")), "without a valid answer: failed (timeout): codex: timeout"),
+        (broken(unit("codex"), SQL), "without a valid answer: broken (contract)"),
+        (choose(unit("codex"), "jsonl"), "another kind of question"),
+        ({**encode(lost(unit("codex"))), "colour": 3}, "unknown key 'colour'"),
+    ],
+)
+def test_a_stored_result_without_findings_to_rely_on_is_refused(
+    tmp_path: Path, stored: Any, told: str
+) -> None:
+    (tmp_path / "result.json").write_text(json.dumps(stored if isinstance(stored, dict) else encode(stored)))
+    good = write(tmp_path, "json", SQL)
+    status, out, errors = call("crosscheck", "result.json", good, cwd=tmp_path)
+    assert (status, out) == (2, "")
+    assert told in errors
+
+
+def test_results_of_a_run_pair_as_they_lie_there(tmp_path: Path) -> None:
+    path = store(tmp_path, both(SQL))
+    files = sorted(str(found.relative_to(tmp_path)) for found in path.glob("units/*/result.json"))
+    status, out, _ = call("crosscheck", *files, "--json", cwd=tmp_path)
+    assert (status, [p["outcome"] for p in json.loads(out)]) == (0, ["match"])
+
+
+def test_its_help_says_what_it_takes(tmp_path: Path) -> None:
+    _, out, _ = call("crosscheck", "--help", cwd=tmp_path)
+    for word in ("result.json", "SARIF 2.1.0", "fenced json block", "schemas/findings.json"):
+        assert word in out
 
 
 def test_nothing_on_either_side_gives_an_empty_list(tmp_path: Path) -> None:
@@ -94,6 +144,7 @@ def test_nothing_on_either_side_gives_an_empty_list(tmp_path: Path) -> None:
     (tmp_path / "clean").write_text(text)
     status, out, _ = call("crosscheck", "clean", "clean", "--json", cwd=tmp_path)
     assert (status, json.loads(out)) == (0, [])
+    assert call("crosscheck", "clean", "clean", cwd=tmp_path)[1] == "no findings on either side\n"
 
 
 CUT = json.dumps(payload_of(answer(SQL)))[:-20]
@@ -103,16 +154,16 @@ BROKEN = json.dumps({**(payload_of(answer(SQL)) or {}), "verdict": "maybe", "exa
 @pytest.mark.parametrize(
     ("data", "told"),
     [
-        (b"", ("neither SARIF nor a valid answer", "empty-answer")),
-        (b"just words", ("neither SARIF nor a valid answer", "no-payload")),
+        (b"", ("neither SARIF nor a stored result nor a valid answer", "empty-answer")),
+        (b"just words", ("neither SARIF nor a stored result nor a valid answer", "no-payload")),
         (b"\xff\xfe\x00", ("not UTF-8 at byte 0",)),
-        (CUT.encode(), ("neither SARIF nor a valid answer",)),
+        (CUT.encode(), ("neither SARIF nor a stored result nor a valid answer",)),
         (BROKEN.encode(), ("/verdict", "/examined")),
         (json.dumps(sarif(SQL))[:-20].encode(), ("malformed SARIF",)),
         (b'{"version": "2.1.0", "runs": 3}', ("malformed SARIF",)),
-        (b"[" * 100_000, ("neither SARIF nor a valid answer",)),
-        (b'{"a": ' * 100_000, ("neither SARIF nor a valid answer",)),
-        (b"\x1b]0;t\x07{::error::}", ("neither SARIF nor a valid answer",)),
+        (b"[" * 100_000, ("neither SARIF nor a stored result nor a valid answer",)),
+        (b'{"a": ' * 100_000, ("neither SARIF nor a stored result nor a valid answer",)),
+        (b"\x1b]0;t\x07{::error::}", ("neither SARIF nor a stored result nor a valid answer",)),
     ],
     ids=["empty", "prose", "bytes", "cut", "broken", "cut-sarif", "odd-sarif", "deep", "deeper", "hostile"],
 )
