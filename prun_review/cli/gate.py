@@ -22,7 +22,7 @@ def register(subparsers: Any) -> None:
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "gate", help="judge a stored run again: exit 0 for PASS, 1 otherwise", description=__doc__
     )
-    parser.add_argument("run", nargs="?", metavar="RUN", help="run id or directory (default: the latest)")
+    parser.add_argument("run", nargs="?", metavar="RUN", help=runs.RUN_HELP)
     parser.add_argument("--json", action="store_true", help="nothing but the JSON")
 
 

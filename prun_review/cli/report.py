@@ -19,7 +19,7 @@ def register(subparsers: Any) -> None:
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "report", help="render a stored run", description=__doc__
     )
-    parser.add_argument("run", nargs="?", metavar="RUN", help="run id or directory (default: the latest)")
+    parser.add_argument("run", nargs="?", metavar="RUN", help=runs.RUN_HELP)
     parser.add_argument("--format", default="terminal", metavar="FORMAT", help="terminal, markdown, json...")
     parser.add_argument("--out", type=Path, metavar="PATH", help="write there and not to standard output")
 
@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     if isinstance(renderer, Terminal):
         width = 80 if args.out else shutil.get_terminal_size((80, 24)).columns
         renderer = Terminal(width=width)
-    text = renderer(_document(runs.find(args.run)))
+    text = renderer(_document(runs.shown("report", args.run)))
     if args.out is None:
         sys.stdout.write(text)
     else:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from prun_review.errors import PrunError
 from prun_review.model import Reason, Verdict
 from prun_review.renderers.escape import one_line
 
 UNREADABLE = "unreadable-run"
+LATEST = "latest"
+"""The word for the latest run."""
+RUN_HELP = "run id or directory, or 'latest' (the default)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +27,8 @@ class Judged:
 
 
 def find(run: str | None) -> Path:
-    """The run directory meant by ``RUN``: a path, a run id, a report folder; None: the latest.
+    """The run directory meant by ``RUN``: a path, a run id, a report folder; None or ``latest``: the
+    latest.
 
     ``RunDirError`` when there is none.
     """
@@ -29,7 +36,56 @@ def find(run: str | None) -> Path:
     from prun_review.settings import read_settings
 
     root, _ = read_settings(Path.cwd())
-    return rundir.latest(root) if run is None else rundir.find(root, run)
+    return rundir.latest(root) if run in (None, LATEST) else rundir.find(root, str(run))
+
+
+def shown(verb: str, run: str | None) -> Path:
+    """As :func:`find`, for a verb that shows a run: a latest run that asked nothing is told on standard
+    error, with the last one that has answers, since whoever looks for a review means that one."""
+    path = find(run)
+    why = _asked_nothing(path) if run in (None, LATEST) else ""
+    if why:
+        answered = _answered_before(path)
+        rest = "no earlier run has answers"
+        if answered:
+            rest = f"the last run with answers is {answered}: prun-review {verb} {answered}"
+        print(
+            f"prun-review {verb}: the latest run asked nothing ({one_line(why, 300)}); {rest}",
+            file=sys.stderr,
+        )
+    return path
+
+
+def _asked_nothing(path: Path) -> str:
+    """Why a run has ended without a unit, in words; empty where it has units or may still get some."""
+    from prun_review.runview import RunView
+
+    view = RunView(path)
+    with suppress(PrunError):  # what is wrong with it, the verb tells
+        if view.dispatcher_alive():
+            return ""
+        plan = view.plan()
+        if plan and plan.units:
+            return ""
+        facts = view.read_document().get("facts")
+        told = facts.get("stopped") if isinstance(facts, dict) else ""
+        return str(told) if told else "no probe was asked"
+    return ""
+
+
+def _answered_before(path: Path) -> str:
+    """The id of the newest run beside this one, and older, that has an answer; empty: none has."""
+    from prun_review import rundir
+    from prun_review.ledger import LedgerReader
+    from prun_review.runview import LEDGER
+
+    stored = list(rundir.stored(path.parents[2]))
+    for other in stored[stored.index(path) + 1 :] if path in stored else ():
+        with suppress(OSError):
+            events = LedgerReader(other / LEDGER).new()
+            if any(e["event"] == "result" and e.get("status") in ("valid", "broken") for e in events):
+                return other.name
+    return ""
 
 
 def judge(path: Path) -> Judged:

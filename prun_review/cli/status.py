@@ -1,6 +1,7 @@
 """``prun-review status [RUN...]``: how a run stands, from its files alone, live or after the fact.
 
-RUN is a run id, a run directory or a report folder; the latest run where it is left out.  It may also
+RUN is a run id, a run directory or a report folder; the latest run for ``latest`` or where it is left
+out.  It may also
 be a state directory of the prun scripts (``prun-task-...``, or an attempt of a run): then one line
 ``UNIT <name> <status>`` is printed for each, in the words of ``prun-review monitor``.  Exit 0, or 2
 where there is no such run.
@@ -31,7 +32,7 @@ def register(subparsers: Any) -> None:
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "status", help="how a run stands, from its files", description=__doc__
     )
-    parser.add_argument("runs", nargs="*", metavar="RUN", help="run id or directory (default: the latest)")
+    parser.add_argument("runs", nargs="*", metavar="RUN", help=runs.RUN_HELP)
     parser.add_argument("--json", action="store_true", help="one JSON object")
 
 
@@ -42,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
         return _states(folders, args.json)
     if len(args.runs) > 1:
         raise ConfigError("one run at a time, or state directories only", place=" ".join(args.runs))
-    found = reader(args.runs[0] if args.runs else None).look()
+    found = reader(runs.shown("status", args.runs[0] if args.runs else None)).look()
     if args.json:
         from prun_review.codec import encode
 
@@ -54,12 +55,11 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def reader(run: str | None) -> RunStatus:
-    """The reader of the run that is meant; ``RunDirError``."""
+def reader(path: Path) -> RunStatus:
+    """The reader of the run in this directory."""
     from prun_review.settings import read_settings
     from prun_review.status import RunStatus
 
-    path = runs.find(run)
     parents = path.parents
     below = len(parents) > 2 and parents[0].name == "runs" and parents[1].name == ".prun"
     # A run of another project has its history beside it.

@@ -13,6 +13,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, TextIO
 
+from prun_review.cli import runs
 from prun_review.cli.status import columns, reader
 from prun_review.renderers.escape import one_line
 
@@ -29,13 +30,13 @@ def register(subparsers: Any) -> None:
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "watch", help="the status of a run, again and again until it ends", description=__doc__
     )
-    parser.add_argument("run", nargs="?", metavar="RUN", help="run id or directory (default: the latest)")
+    parser.add_argument("run", nargs="?", metavar="RUN", help=runs.RUN_HELP)
     parser.add_argument("--every", type=_every, default=2.0, metavar="SECONDS", help="between two looks (2)")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print until the run is over."""
-    found = reader(args.run)
+    found = reader(runs.find(args.run))
     screen = Screen(sys.stdout)
     status = found.look()
     while not status.over:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from prun_review import document
+from prun_review import beginning, document, rundir
 from prun_review.model import Plan, Policy, Reason
 from tests.cli.driver import call, prun_review
 from tests.cli.runkit import CLEAN, CODEX, FACTS, SONNET, both, store
@@ -247,3 +247,65 @@ def test_a_hostile_run_is_inert_in_every_output(tmp_path: Path, name: str) -> No
         assert not is_active(out)
         assert not is_active(errors)
         assert "\x1b" not in out + errors
+
+
+# --- a latest run that asked nothing ----------------------------------------------------------
+
+
+def aborted(root: Path, why: str = "--prun-jobs: 0 is too few", now: float = 1.9e9) -> Path:
+    """A start that came to nothing, as the plugin records it."""
+    run = rundir.create(root, now=now)
+    beginning.write_abort(run, why)
+    run.close()
+    return run.path
+
+
+@pytest.mark.parametrize("verb", ["report", "status"])
+@pytest.mark.parametrize("named", [[], ["latest"]])
+def test_an_aborted_start_names_the_last_run_with_answers(
+    tmp_path: Path, verb: str, named: list[str]
+) -> None:
+    reviewed = store(tmp_path)
+    store(tmp_path, (lost(CODEX), lost(SONNET)), now=1.85e9)
+    aborted(tmp_path, "earlier", now=1.89e9)
+    latest = aborted(tmp_path)
+    status, out, errors = call(verb, *named, cwd=tmp_path)
+    assert (status, latest.name in out) == (0, True)
+    assert errors == (
+        f"prun-review {verb}: the latest run asked nothing (--prun-jobs: 0 is too few); "
+        f"the last run with answers is {reviewed.name}: prun-review {verb} {reviewed.name}\n"
+    )
+    assert call(verb, latest.name, cwd=tmp_path)[2] == ""
+    assert call(verb, reviewed.name, cwd=tmp_path)[2] == ""
+    assert gate(tmp_path, *named)[1]["outcome"] == "INCOMPLETE"
+
+
+def test_a_latest_run_with_units_is_no_aborted_start(tmp_path: Path) -> None:
+    store(tmp_path)
+    store(tmp_path, (lost(CODEX), lost(SONNET)), now=1.85e9)
+    assert call("report", cwd=tmp_path)[2] == ""
+    other = tmp_path / "other"
+    other.mkdir()
+    aborted(other, "\x1b[2J::error::x")
+    errors = call("report", cwd=other)[2]
+    assert "no earlier run has answers" in errors
+    assert "\x1b" not in errors
+
+
+def test_a_run_that_is_beginning_is_no_aborted_start(tmp_path: Path) -> None:
+    store(tmp_path)
+    run = rundir.create(tmp_path, now=1.9e9)
+    try:
+        status, out, errors = call("status", cwd=tmp_path)
+    finally:
+        run.close()
+    assert (status, errors) == (0, "")
+    assert "beginning" in out
+
+
+@pytest.mark.parametrize("verb", ["report", "gate", "status", "watch"])
+def test_the_word_latest_is_the_latest_run(tmp_path: Path, verb: str) -> None:
+    store(tmp_path, both(SQL))
+    path = store(tmp_path, now=1.85e9)
+    status, out, errors = call(verb, "latest", cwd=tmp_path)
+    assert (status, path.name in out + errors) == (0, True)
