@@ -8,7 +8,7 @@ INCOMPLETE: ``missing-result failed:* contract not-run lost-finding unknown-stat
 unplanned-result duplicate-result duplicate-unit mismatch one-vendor uncertain contested ungrounded
 brief not-asked:* unknown-folder unknown-class unknown-case stopped unreported nothing-asked
 nothing-answered``, and those of ``RunFacts.integrity``.
-Remarks: ``partial single tolerated dissent skipped not-asked probe-failed replay report-only``.
+Remarks: ``partial single tolerated dissent skipped not-asked needs probe-failed replay report-only``.
 """
 
 from __future__ import annotations
@@ -233,11 +233,20 @@ def _choice_remarks(folder: Folder) -> list[_Row]:
 
 
 def _left_out(folder: Folder) -> list[_Row]:
-    """What was not asked: a skip mark and a contract are decisions, anything else is a hole."""
+    """What was not asked: a skip mark, a contract and a need that others meet are decisions, anything
+    else is a hole."""
     asked = {u.case for u in folder.units}
     rows = []
     for reason in sorted({n.reason for n in folder.not_asked}):
         those = [n for n in folder.not_asked if n.reason == reason]
+        if reason == "needs":  # the others of the case have what the brief needs: that is routing
+            routed = [n for n in those if n.case in asked]
+            if routed:
+                told = f"{some([n.id for n in routed])}: {short(routed[0].text)}"
+                rows.append(("needs", f"{len(routed)} not asked, others have what it needs: {told}", "PASS"))
+            those = [n for n in those if n.case not in asked]
+            if not those:
+                continue
         text = f"{some([n.id for n in those])}: {short(those[0].text) or reason}"
         if reason == "skipped":
             rows.append(("skipped", f"{len(those)} skipped: {text}", "PASS"))

@@ -6,7 +6,8 @@ SCENARIO is a JSON file: a list of rules {"when": text in the prompt, "of": NAME
 first that fits decides: "payload" (an object) or "raw" (text), "sleep" seconds first, "exit" status.
 A rule with "first": N holds for the first N calls of NAME only.  "remove" and "spoil" name a folder to
 move away and a file to write into first.  "instead" of an answer: "silence" or "heartbeat"; what comes
-"after" it: "stay", or a "grandchild" that holds the output.  "<cwd>" in an answer becomes the working directory.  Every call appends its name to
+"after" it: "stay", or a "grandchild" that holds the output.  "<cwd>" in an answer becomes the working
+directory.  Every call appends its name to
 SCENARIO.calls, so a test can count dispatches.
 """
 

@@ -133,6 +133,23 @@ def test_a_probe_goes_to_whoever_declares_what_it_needs(project: Project, worker
     }
 
 
+@pytest.mark.parametrize(
+    ("rule", "outcome", "codes"), [("single", "PASS", set()), ("consensus", "INCOMPLETE", {"one-vendor"})]
+)
+def test_who_lacks_a_need_that_others_meet_is_no_hole(
+    project: Project, rule: str, outcome: str, codes: set[str]
+) -> None:
+    project.config(f'gate.rule = "{rule}"', tables={"right": 'provides = ["mcp:gmail"]'})
+    project.probe(MAIL)
+    project.answers({"payload": payload()})
+    project.run("panels/")
+    verdict = project.report()["verdict"]
+    assert verdict["outcome"] == outcome
+    assert {r["code"] for r in verdict["reasons"] if r["outcome"] != "PASS"} == codes
+    remark = next(r["text"] for r in verdict["reasons"] if r["code"] == "needs")
+    assert "left does not declare mcp:gmail" in remark
+
+
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["n0", "n2"])
 def test_a_need_that_nobody_declares_stops_the_whole_run(project: Project, workers: tuple[str, ...]) -> None:
     project.probe(ONE)
@@ -189,6 +206,8 @@ def test_the_command_line_restricts_also_who_is_needed(project: Project) -> None
     assert project.calls() == []
     told = {(n["executor"], n["reason"]) for n in project.report()["not_asked"]}
     assert told == {("left", "needs"), ("right", "restricted")}
+    holes = {r["code"] for r in project.report()["verdict"]["reasons"] if r["outcome"] == "INCOMPLETE"}
+    assert {"not-asked:needs", "not-asked:restricted"} <= holes
     assert project.report()["verdict"]["outcome"] != "PASS"
 
 
