@@ -68,21 +68,13 @@ class Review:
 
     def start(self, *args: str) -> None:
         """pytest, and everything that it starts but the reviewers themselves, carries the tag."""
-        env = {**os.environ, reap.TAG: self.tag}
+        # Other plugins cost each of its processes half a second.
+        env = {**os.environ, reap.TAG: self.tag, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
         env.pop("PYTHONDONTWRITEBYTECODE", None)  # it would be compiled again in every process
+        plugins = [word for name in ("prun_review.plugin", "xdist") for word in ("-p", name)]
         with (self.path.parent / f"{self.path.name}.out").open("wb") as output:
             self.process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-m",
-                    "pytest",
-                    "-p",
-                    "no:cacheprovider",
-                    "-p",
-                    "no:randomly",
-                    "panels/",
-                    *args,
-                ],
+                [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *plugins, "panels/", *args],
                 cwd=self.path,
                 env=env,
                 stdin=subprocess.DEVNULL,
@@ -115,7 +107,10 @@ class Review:
 
     def ready(self) -> None:
         """Wait until every tree stands."""
-        until(lambda: self.said("ready") == len(self.trees), 3 * PATIENCE)
+        process = self.process
+        assert process
+        until(lambda: self.said("ready") == len(self.trees) or process.poll() is not None, 3 * PATIENCE)
+        assert process.returncode is None, self.output()
 
     def recorded(self) -> list[tuple[int, str]]:
         """The processes that the trees wrote down: pid and birth."""

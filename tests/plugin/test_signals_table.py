@@ -98,7 +98,6 @@ ENDINGS: dict[str, Ending] = {
     "SIGINT of pytest, n2": Ending(signalled(INT), N2, CANCELLED),
     "Ctrl-C twice": Ending(signalled(INT, all_of_it=True, times=2), (), CANCELLED),
     "Ctrl-C twice, n2": Ending(signalled(INT, all_of_it=True, times=2), N2, CANCELLED),
-    "SIGINT of pytest twice": Ending(signalled(INT, times=2), (), CANCELLED),
     "SIGTERM": Ending(signalled(TERM)),
     "SIGTERM, n2": Ending(signalled(TERM), N2),
     "SIGHUP": Ending(signalled(HUP, all_of_it=True)),
