@@ -1,4 +1,4 @@
-"""When a run will end, as far as earlier units tell.  Pure.
+"""When a run will end, as far as earlier units tell, and why what waits is held back.  Pure.
 
 An estimate and no promise: units take as long as their like took before, the longest expected start
 first, ``jobs`` at once, and nothing is tried again.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from prun_review.model import Unit
@@ -23,6 +23,10 @@ class Forecast:
     why_not: str = ""
     basis: int = 0
     """How many units with a known time it rests on."""
+    late: int = 0
+    """How many of the running units take longer than expected."""
+    overdue: float = 0.0
+    """Seconds since everything should have ended; 0 as long as it should not."""
 
 
 def expected(unit: Unit, known: Mapping[tuple[str, str], float]) -> float | None:
@@ -57,7 +61,39 @@ def forecast(
     ends = [_end([s for _, s in left], [s for _, s in whole], jobs)]
     for name, limit in limits.items():  # an executor's own limit can be what takes longest
         ends.append(_end([s for n, s in left if n == name], [s for n, s in whole if n == name], limit))
-    return Forecast(max(ends), basis=len(known))
+    over = [passed - (seconds or 0.0) for _, passed, seconds in flights]
+    overdue = min(over) if over and not queue else 0.0
+    return Forecast(
+        max(ends), basis=len(known), late=sum(s > 0 for s in over), overdue=round(max(0.0, overdue), 1)
+    )
+
+
+def held_back(
+    waiting: Mapping[str, int],
+    running: Mapping[str, int],
+    *,
+    jobs: int,
+    configured: int,
+    limits: Mapping[str, int],
+    alone: Collection[str],
+) -> list[str]:
+    """Why units wait, a line for each reason that is known; none where simply all jobs are taken.
+
+    ``waiting`` and ``running``: units by executor.  ``configured``: the jobs that were asked for.
+    ``alone``: executors whose first dispatch has not written anything yet.
+    """
+    if not any(waiting.values()):
+        return []
+    if sum(running.values()) >= jobs:
+        return [f"{jobs} at once and not {configured}: memory is short"] if jobs < configured else []
+    told = []
+    for name, count in sorted(waiting.items()):
+        limit = limits.get(name)
+        if count and limit is not None and running.get(name, 0) >= limit:
+            told.append(f"{name} {count}: its limit is {limit} at once")
+        elif count and name in alone:
+            told.append(f"{name} {count}: its first dispatch starts alone until it has written something")
+    return told
 
 
 def _end(left: Sequence[float], whole: Iterable[float], jobs: int) -> float:

@@ -114,6 +114,10 @@ class Status:
     problems: tuple[str, ...]
     """What does not fit together in the directory."""
     end: Forecast
+    waits: tuple[str, ...] = ()
+    """Why units wait although they need not, as far as that is known."""
+    resume: str = ""
+    """Of a run that died: the command that asks the rest."""
 
     @property
     def over(self) -> bool:

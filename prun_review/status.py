@@ -6,43 +6,42 @@ Damage of the ledger is told and read around; what cannot be read at all is a ``
 
 from __future__ import annotations
 
+import ast
+import os
+import shlex
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from prun_review import rundir
-from prun_review.causes import cause
+from prun_review.brakes import FIRST_ALONE
 from prun_review.errors import RunDirError
-from prun_review.forecast import Forecast, forecast
+from prun_review.forecast import Forecast, forecast, held_back
 from prun_review.ledger import LedgerReader
-from prun_review.model import Plan, Unit, Usage
+from prun_review.model import Usage
 from prun_review.runview import DOCUMENT, LEDGER, RunView, checked_slug
 from prun_review.runwriter import STREAMS
-from prun_review.standing import ENDED, Hit, Retrying, Running, Spent, Status, Tally
+from prun_review.standing import ENDED, Running, Status, Tally
+from prun_review.unitcourses import (
+    UnitCourse,
+    apply,
+    between,
+    courses_of,
+    finite,
+    hits_of,
+    retrying_of,
+    spent_by,
+    tallies_of,
+    tally_of,
+)
 
+OPTION = "command line"
+"""Where a value came from that an option said."""
 JOBS = 12
 """Dispatches at once where neither ledger nor configuration of the run says it."""
-
-
-@dataclass(slots=True)
-class _Course:
-    """What the ledger tells of one unit."""
-
-    unit: Unit
-    attempt: int = 0
-    began: float | None = None
-    """When the attempt that runs began; None: none runs."""
-    due: float | None = None
-    """When the next attempt is made; None: none is announced."""
-    why: str = ""
-    result: Mapping[str, Any] | None = None
-    usage: Usage | None = None
-    taken_over: bool = False
-    retried: list[str] = field(default_factory=list)
 
 
 class RunStatus:
@@ -56,7 +55,7 @@ class RunStatus:
         self.clock = clock
         self._view = RunView(path)
         self._ledger = LedgerReader(path / LEDGER)
-        self._courses: dict[str, _Course] | None = None
+        self._courses: dict[str, UnitCourse] | None = None
         """By slug; None before there is a plan."""
         self._early: list[Mapping[str, Any]] = []
         """Events before the plan was read."""
@@ -74,15 +73,15 @@ class RunStatus:
         now = self.clock()
         state = _state(document, alive)
         if self._courses is None:  # whoever plans may still do so
-            courses: list[_Course] = []
+            courses: list[UnitCourse] = []
         else:
             courses = list(self._courses.values())
             self._read_usage(courses)
         flying = [c for c in courses if c.result is None and c.began is not None]
         dead = state not in ("running", "beginning")
         running = [] if dead else [self._running(c, now) for c in flying]
-        retrying = [] if dead else [_retrying(c, now) for c in courses if _between(c)]
-        tallies = _tallies(courses, dead=dead)
+        retrying = [] if dead else [retrying_of(c, now) for c in courses if between(c)]
+        tallies = tallies_of(courses, dead=dead)
         return Status(
             run_id=self.path.name,
             path=str(self.path),
@@ -90,16 +89,18 @@ class RunStatus:
             dispatcher_alive=alive,
             seconds=_seconds(document, now),
             verdict=_verdict(document),
-            total=_tally(courses, dead=dead),
+            total=tally_of(courses, dead=dead),
             executors=tallies,
-            spent={name: _spent(c for c in courses if c.unit.executor == name) for name in tallies},
+            spent={name: spent_by(c for c in courses if c.unit.executor == name) for name in tallies},
             running=tuple(sorted(running, key=lambda r: -r.seconds)),
             retrying=tuple(sorted(retrying, key=lambda r: r.seconds)),
             lost=tuple(c.unit.id for c in flying) if dead else (),
-            causes=tuple(_causes(courses)),
+            causes=tuple(hits_of(courses)),
             notes=tuple(self._notes),
             problems=tuple(self._problems),
             end=Forecast(why_not="it is over") if dead else self._forecast(courses, document, now),
+            waits=() if dead else tuple(self._waits(tallies, courses, document, now)),
+            resume=_resume(document) if state == "died" else "",
         )
 
     # --- reading ----------------------------------------------------------------------------
@@ -113,7 +114,7 @@ class RunStatus:
         """What is new in plan and ledger."""
         if self._courses is None:
             plan = self._view.plan()
-            self._courses = _courses(plan) if plan is not None else None
+            self._courses = courses_of(plan) if plan is not None else None
         try:
             new = list(self._ledger.new())
         except OSError as error:
@@ -127,22 +128,22 @@ class RunStatus:
             for event in events:
                 self._fold(event, self._courses)
 
-    def _fold(self, event: Mapping[str, Any], courses: Mapping[str, _Course]) -> None:
-        what, at = event["event"], _number(event.get("at"))
+    def _fold(self, event: Mapping[str, Any], courses: Mapping[str, UnitCourse]) -> None:
+        what, at = event["event"], finite(event.get("at"))
         course = courses.get(str(event.get("slug")))
         if what == "jobs":
-            self._jobs = int(_number(event.get("jobs")) or 0) or None
+            self._jobs = int(finite(event.get("jobs")) or 0) or None
             limits = event.get("limits")
             for name, limit in limits.items() if isinstance(limits, dict) else ():
-                if _number(limit):
+                if finite(limit):
                     self._limits[str(name)] = max(1, int(limit))
         elif what in ("breaker", "budget"):
             name = f"{event.get('executor')}: " if what == "breaker" else ""
             self._notes.append(f"{what}: {name}{event.get('text', '')}")
         elif course is not None:
-            _apply(course, what, event, at)
+            apply(course, what, event, at)
 
-    def _read_usage(self, courses: Iterable[_Course]) -> None:
+    def _read_usage(self, courses: Iterable[UnitCourse]) -> None:
         """What units used stands in their results only; each is read once."""
         for course in courses:
             if course.result is None or course.usage is not None:
@@ -160,7 +161,7 @@ class RunStatus:
 
     # --- telling ----------------------------------------------------------------------------
 
-    def _running(self, course: _Course, now: float) -> Running:
+    def _running(self, course: UnitCourse, now: float) -> Running:
         began = course.began or now
         return Running(
             unit=course.unit.id,
@@ -172,25 +173,55 @@ class RunStatus:
 
     def _silence(self, slug: str, now: float) -> float | None:
         """Since the last growth of what the newest attempt prints, by the times of its files."""
+        times = [info.st_mtime for info in self._printed(slug)]
+        # A time that lies ahead tells that a clock was set, and nothing else.
+        return round(now - max(times), 1) if times and max(times) <= now else None
+
+    def _printed(self, slug: str) -> list[os.stat_result]:
+        """The files that the newest attempt prints into, as far as they can be looked at."""
         folder = self.path / "units" / checked_slug(slug)
-        with suppress(OSError):
-            number = max(int(p.name) for p in folder.iterdir() if p.name.isdecimal())
-            times = []
+        found: list[os.stat_result] = []
+        with suppress(OSError, ValueError):
+            newest = max(int(p.name) for p in folder.iterdir() if p.name.isdecimal())
             for name in STREAMS:
                 with suppress(FileNotFoundError):
-                    times.append((folder / str(number) / name).lstat().st_mtime)
-            # A time that lies ahead tells that a clock was set, and nothing else.
-            return round(now - max(times), 1) if times and max(times) <= now else None
-        return None
+                    found.append((folder / str(newest) / name).lstat())
+        return found
 
-    def _forecast(self, courses: Iterable[_Course], document: Mapping[str, Any], now: float) -> Forecast:
+    def _waits(
+        self,
+        tallies: Mapping[str, Tally],
+        courses: Iterable[UnitCourse],
+        document: Mapping[str, Any],
+        now: float,
+    ) -> list[str]:
+        """Why units that never ran wait, as far as that can be known from outside."""
+        begun = Counter[str]()
+        silent = set()
+        for course in courses:
+            name = course.unit.executor
+            begun[name] += course.attempt
+            young = course.began is not None and now - course.began < FIRST_ALONE
+            if young and not any(info.st_size for info in self._printed(course.unit.slug)):
+                silent.add(name)
+        configured = _configured_jobs(document)
+        return held_back(
+            {name: tally.waiting for name, tally in tallies.items()},
+            {name: tally.running for name, tally in tallies.items()},
+            jobs=self._jobs or configured,
+            configured=configured,
+            limits=self._limits,
+            alone={name for name in silent if begun[name] == 1},
+        )
+
+    def _forecast(self, courses: Iterable[UnitCourse], document: Mapping[str, Any], now: float) -> Forecast:
         if self._courses is None:
             return Forecast(why_not="there is no plan yet")
         open_ = [c for c in courses if c.result is None]
         known = {**self._history}
         for course in courses:
             if course.result and course.result.get("status") in ("valid", "broken"):
-                seconds = _number(course.result.get("seconds"))
+                seconds = finite(course.result.get("seconds"))
                 if seconds is not None:
                     known[course.unit.case, course.unit.executor] = seconds
         return forecast(
@@ -202,28 +233,6 @@ class RunStatus:
         )
 
 
-def _courses(plan: Plan) -> dict[str, _Course]:
-    return {unit.slug: _Course(unit) for unit in plan.units}
-
-
-def _apply(course: _Course, what: str, event: Mapping[str, Any], at: float | None) -> None:
-    """One ledger event of a unit."""
-    if what == "attempt-started":
-        course.attempt = int(_number(event.get("attempt")) or course.attempt + 1)
-        course.began, course.due, course.why = at, None, ""
-    elif what == "attempt-finished":
-        course.began = None
-    elif what == "retry":
-        course.began = None
-        course.why = str(event.get("reason", ""))
-        course.due = (at or 0.0) + (_number(event.get("seconds")) or 0.0)
-        course.retried.append(course.why)
-    elif what == "taken-over":
-        course.taken_over = True
-    elif what == "result":
-        course.began, course.due, course.result, course.usage = None, None, event, None
-
-
 def _state(document: Mapping[str, Any], alive: bool) -> str:
     status = str(document.get("status", ""))
     if status in ENDED:
@@ -233,79 +242,10 @@ def _state(document: Mapping[str, Any], alive: bool) -> str:
     return "running" if document else "beginning"
 
 
-def _between(course: _Course) -> bool:
-    return course.result is None and course.began is None and course.attempt > 0
-
-
-def _retrying(course: _Course, now: float) -> Retrying:
-    seconds = max(0.0, course.due - now) if course.due is not None else 0.0
-    return Retrying(course.unit.id, course.unit.executor, course.why, round(seconds, 1))
-
-
-def _tallies(courses: Iterable[_Course], *, dead: bool) -> dict[str, Tally]:
-    by_name: dict[str, list[_Course]] = {}
-    for course in courses:
-        by_name.setdefault(course.unit.executor, []).append(course)
-    return {name: _tally(own, dead=dead) for name, own in sorted(by_name.items())}
-
-
-def _tally(courses: Iterable[_Course], *, dead: bool) -> Tally:
-    own = list(courses)
-    where = Counter(_where(course, dead=dead) for course in own)
-    return Tally(
-        units=len(own),
-        retried=sum(len(course.retried) for course in own),
-        taken_over=sum(course.taken_over for course in own),
-        **where,
-    )
-
-
-def _where(course: _Course, *, dead: bool) -> str:
-    if course.result is not None:
-        status = str(course.result.get("status", "")).replace("-", "_")
-        return status if status in ("valid", "broken", "not_run") else "failed"
-    if dead:
-        return "lost"
-    if course.began is not None:
-        return "running"
-    return "retrying" if _between(course) else "waiting"
-
-
-def _spent(courses: Iterable[_Course]) -> Spent:
-    ended = [course for course in courses if course.result is not None]
-    used = [course.usage or Usage() for course in ended]
-    costs = [u.cost_usd for u in used if u.cost_usd is not None]
-    read = [u.input_tokens for u in used if u.input_tokens is not None]
-    written = [u.output_tokens for u in used if u.output_tokens is not None]
-    return Spent(
-        cost_usd=round(sum(costs), 6) if costs else None,
-        without_cost=len(ended) - len(costs),
-        input_tokens=sum(read) if read else None,
-        output_tokens=sum(written) if written else None,
-    )
-
-
-def _causes(courses: Iterable[_Course]) -> list[Hit]:
-    """Each reason with the units that it hit, the most frequent first."""
-    units: dict[str, Counter[str]] = {}
-    again: Counter[str] = Counter()
-    for course in courses:
-        again.update(course.retried)
-        if course.result is not None and course.result.get("status") != "valid":
-            reason = str(course.result.get("reason", "unknown"))
-            units.setdefault(reason, Counter())[course.unit.executor] += 1
-    hits = []
-    for reason in {*units, *again}:
-        what = cause(reason)
-        hit = dict(sorted(units.get(reason, Counter()).items()))
-        hits.append(Hit(reason, what.title or reason, what.remedy, hit, again[reason]))
-    return sorted(hits, key=lambda hit: (-sum(hit.units.values()), -hit.retried, hit.reason))
-
-
 def _seconds(document: Mapping[str, Any], now: float) -> float | None:
     facts = document.get("facts")
-    began = _number(facts.get("started")) if isinstance(facts, dict) else None
-    ended = _number(facts.get("finished")) if isinstance(facts, dict) else None
+    began = finite(facts.get("started")) if isinstance(facts, dict) else None
+    ended = finite(facts.get("finished")) if isinstance(facts, dict) else None
     return None if began is None else max(0.0, (now if ended is None else ended) - began)
 
 
@@ -320,8 +260,22 @@ def _configured_jobs(document: Mapping[str, Any]) -> int:
     return JOBS
 
 
-def _number(value: object) -> float | None:
-    """A finite number of a foreign ledger, or None."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    return float(value) if -1e15 < value < 1e15 else None
+def _resume(document: Mapping[str, Any]) -> str:
+    """The command that asks what a run left open, of the same reviewers: its options are said again."""
+    facts = document.get("facts")
+    parts = [facts.get(key) if isinstance(facts, dict) else None for key in ("config", "sources")]
+    config, sources = (part if isinstance(part, dict) else {} for part in parts)
+    folders = [f"{name.rstrip('/')}/" for name in _names(config.get("panels"))] or ["panels/"]
+    if sources.get("offline") == OPTION and config.get("offline") == "True":
+        folders.append("--prun-offline")
+    elif sources.get("executors") == OPTION and (names := _names(config.get("executors"))):
+        folders += ["--prun-executors", ",".join(names)]
+    return shlex.join(["pytest", *folders, "--prun-resume"])
+
+
+def _names(text: object) -> list[str]:
+    """A list of names that was recorded as text, perhaps by somebody else."""
+    with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+        found = ast.literal_eval(text) if isinstance(text, str) else None
+        return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
+    return []

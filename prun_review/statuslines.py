@@ -24,10 +24,14 @@ def lines(status: Status, width: int = 100) -> list[str]:
     page = Page(width)
     time = clock(status.seconds) if status.seconds is not None else "an unknown time"
     page.line(f"{status.run_id}: {_STATES.get(status.state, status.state).format(time)}", 0)
-    page.line(f"dispatcher {'alive' if status.dispatcher_alive else 'gone'}, in {status.path}", 0)
+    page.line(f"{'dispatcher alive, ' if status.dispatcher_alive else ''}in {status.path}", 0)
     if status.verdict:
         page.line(f"verdict: {status.verdict}", 0)
     page.line(summary(status), 0)
+    if status.resume:
+        page.line(f"{status.resume} asks the rest", 0)
+    for why in status.waits:
+        page.line(f"waiting: {why}", 0)
     if not status.over:
         page.line(f"expected end: {_end(status)}", 0)
     _in_flight(page, status)
@@ -85,9 +89,14 @@ def clock(seconds: float) -> str:
 
 
 def _end(status: Status) -> str:
-    if status.end.seconds is None:
-        return f"not estimable: {status.end.why_not}"
-    return f"in about {clock(status.end.seconds)} (an estimate from the times of {status.end.basis} units)"
+    end = status.end
+    if end.seconds is None:
+        return f"not estimable: {end.why_not}"
+    basis = f"an estimate from the times of {end.basis} {'unit' if end.basis == 1 else 'units'}"
+    if end.seconds >= 1:
+        late = f"; {end.late} running longer than expected" if end.late else ""
+        return f"in about {clock(end.seconds)} ({basis}{late})"
+    return f"overdue by {clock(end.overdue)} ({basis})" if end.overdue >= 1 else f"now ({basis})"
 
 
 def _in_flight(page: Page, status: Status) -> None:

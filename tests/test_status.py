@@ -50,10 +50,11 @@ class Kit:
         self.root = root
         self.run: RunDir = rundir.create(root, now=NOW)
 
-    def plan(self, *units: Unit) -> None:
-        """Write plan and document."""
+    def plan(self, *units: Unit, **fields: Any) -> None:
+        """Write plan and document; ``fields`` change the facts."""
         asked = (EXECUTORS["codex"], EXECUTORS["sonnet"])
         facts = RunFacts(self.run.id, NOW, executors=asked, folders={FOLDER: Policy()})
+        facts = replace(facts, **fields)
         self.facts, self.units = facts, Plan(units)
         self.run.write_plan(self.units)
         self.run.write_document(document.start(facts, self.units))
@@ -191,6 +192,36 @@ def test_lost_units_of_a_dispatcher_that_died(kit: Kit) -> None:
     assert "the dispatcher died" in told[0]
     assert "IN FLIGHT WHEN IT DIED" in told
     assert not any("expected end" in line for line in told)
+    assert "pytest panels/ --prun-resume asks the rest" in told
+
+
+@pytest.mark.parametrize(
+    ("config", "sources", "command"),
+    [
+        ({"panels": "['pan', 'more/']"}, {}, "pytest pan/ more/ --prun-resume"),
+        ({"panels": "['my panels']"}, {}, "pytest 'my panels/' --prun-resume"),
+        (
+            {"panels": "['panels']", "offline": "True"},
+            {"offline": "command line"},
+            "pytest panels/ --prun-offline --prun-resume",
+        ),
+        ({"offline": "True"}, {"offline": "pyproject.toml"}, "pytest panels/ --prun-resume"),
+        (
+            {"executors": "['codex', 'mini']"},
+            {"executors": "command line"},
+            "pytest panels/ --prun-executors codex,mini --prun-resume",
+        ),
+        ({"panels": "[", "executors": "7"}, {"executors": "command line"}, "pytest panels/ --prun-resume"),
+    ],
+)
+def test_a_run_that_died_is_resumed_with_the_options_that_it_had(
+    kit: Kit, config: dict[str, str], sources: dict[str, str], command: str
+) -> None:
+    kit.plan(A_CODEX, config=config, sources=sources)
+    assert kit.look(later=0).resume == ""
+    kit.run.close()
+    assert kit.look(later=0).resume == command
+    assert f"{command} asks the rest" in lines(kit.look(later=0))
 
 
 def test_after_the_fact(kit: Kit) -> None:
@@ -205,6 +236,7 @@ def test_after_the_fact(kit: Kit) -> None:
     assert (status.state, status.seconds, status.total.done) == ("finished", 75.0, 2)
     assert status.verdict.startswith("PASS")
     assert lines(status)[0].endswith("finished after 1m15s")
+    assert not any("dispatcher" in line or "resume" in line for line in lines(status))
     assert status.problems == ()
 
 
@@ -364,6 +396,24 @@ def test_expected_end(
     assert found.why_not == ""
 
 
+@pytest.mark.parametrize(
+    ("running", "waiting", "late", "overdue"),
+    [
+        ([(A_CODEX, 20.0)], [], 0, 0.0),
+        ([(A_CODEX, 90.0)], [], 1, 30.0),
+        ([(A_CODEX, 90.0), (B_CODEX, 104.0)], [], 2, 4.0),  # the last should have ended 4 s ago
+        ([(A_CODEX, 90.0), (B_CODEX, 10.0)], [], 1, 0.0),
+        ([(A_CODEX, 90.0)], [B_CODEX], 1, 0.0),
+    ],
+)
+def test_what_takes_longer_than_expected_is_overdue(
+    running: list[tuple[Unit, float]], waiting: list[Unit], late: int, overdue: float
+) -> None:
+    found = forecast(running, waiting, KNOWN, jobs=4, limits={})
+    assert found.late == late
+    assert found.overdue == pytest.approx(overdue)
+
+
 def test_no_end_without_a_basis() -> None:
     found = forecast([], [A_CODEX], {}, jobs=1, limits={})
     assert found.seconds is None
@@ -397,6 +447,72 @@ def test_history_and_this_run_are_the_basis(kit: Kit, tmp_path: Path) -> None:
     status = kit.look()
     assert (status.end.seconds, status.end.basis) == (560.0, 2)
     assert any("expected end: in about 9m20s (an estimate" in line for line in lines(status))
+
+
+@pytest.mark.parametrize(
+    ("later", "told"),
+    [
+        (40, "expected end: in about 0m20s (an estimate from the times of 1 unit)"),
+        (60, "expected end: now (an estimate from the times of 1 unit)"),
+        (162, "expected end: overdue by 1m42s (an estimate from the times of 1 unit)"),
+    ],
+)
+def test_an_end_that_is_past_is_overdue_and_not_in_0m00s(kit: Kit, later: float, told: str) -> None:
+    kit.plan(A_CODEX, B_CODEX)
+    kit.run.finish(answered(A_CODEX))
+    kit.attempt(B_CODEX)
+    assert told in lines(kit.look(later))
+
+
+def test_an_estimate_says_that_units_run_longer(kit: Kit) -> None:
+    kit.plan(A_CODEX, B_CODEX, C_CODEX)
+    kit.run.append("jobs", jobs=1, limits={})
+    kit.run.finish(answered(A_CODEX))
+    kit.attempt(B_CODEX)
+    told = "\n".join(lines(kit.look(100)))
+    assert "in about 1m00s (an estimate from the times of 1 unit; 1 running longer than expected)" in told
+
+
+# --- why units wait -------------------------------------------------------------------------
+
+
+def test_waiting_behind_a_first_dispatch_that_starts_alone(kit: Kit) -> None:
+    kit.plan(A_CODEX, B_CODEX, A_SONNET)
+    kit.run.append("jobs", jobs=12, limits={})
+    out = kit.run.new_attempt(A_CODEX)
+    (out / "tail").touch()
+    kit.run.append("attempt-started", unit=A_CODEX.id, slug=A_CODEX.slug, attempt=1)
+    why = "codex 1: its first dispatch starts alone until it has written something"
+    assert kit.look(1).waits == (why,)
+    assert f"waiting: {why}" in lines(kit.look(1))
+    assert kit.look(11).waits == ()  # it is not alone for longer than that
+    (out / "stderr").write_bytes(b"x")
+    assert kit.look(1).waits == ()
+
+
+def test_a_second_dispatch_is_not_alone(kit: Kit) -> None:
+    kit.plan(A_CODEX, B_CODEX, C_CODEX)
+    for one in (A_CODEX, B_CODEX):
+        (kit.run.new_attempt(one) / "tail").touch()
+        kit.run.append("attempt-started", unit=one.id, slug=one.slug, attempt=1)
+    assert kit.look(1).waits == ()
+
+
+def test_waiting_for_an_executors_own_limit(kit: Kit) -> None:
+    kit.plan(A_CODEX, B_CODEX, A_SONNET)
+    kit.run.append("jobs", jobs=12, limits={"codex": 1, "sonnet": 1})
+    kit.attempt(A_CODEX)
+    assert kit.look().waits == ("codex 1: its limit is 1 at once",)
+
+
+@pytest.mark.parametrize(("jobs", "waits"), [(1, ("1 at once and not 12: memory is short",)), (12, ())])
+def test_waiting_because_memory_is_short(kit: Kit, jobs: int, waits: tuple[str, ...]) -> None:
+    kit.plan(A_CODEX, B_CODEX, config={"jobs": "12"})
+    kit.run.append("jobs", jobs=jobs, limits={})
+    kit.attempt(A_CODEX)
+    assert kit.look().waits == waits
+    kit.run.close()
+    assert kit.look().waits == ()
 
 
 @pytest.mark.parametrize(
