@@ -43,4 +43,7 @@ def run(args: argparse.Namespace) -> int:
 
     if not args.directories:
         console.note("monitor: name at least one state directory (prun-review monitor --help)")
+    for path in args.directories:
+        if not os.path.isdir(path):
+            console.note(f"monitor: {path}: there is no such state directory")
     return Monitor(args.directories, os.environ).run()

@@ -3,8 +3,9 @@
 RUN is a run id, a run directory or a report folder; the latest run for ``latest`` or where it is left
 out.  It may also
 be a state directory of the prun scripts (``prun-task-...``, or an attempt of a run): then one line
-``UNIT <name> <status>`` is printed for each, in the words of ``prun-review monitor``.  Exit 0, or 2
-where there is no such run.
+``UNIT <name> <status>`` is printed for each, in the words of ``prun-review monitor``, and
+``(dispatcher gone)`` behind it where no result can come any more.  Exit 0, or 2 where there is no such
+run or directory.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from prun_review.cli import runs
+from prun_review.cli import USAGE, runs
 from prun_review.errors import ConfigError
 from prun_review.renderers.escape import one_line
 from prun_review.renderers.json import dumps
@@ -38,7 +39,7 @@ def register(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the status of one run, or of state directories; 0."""
-    folders = [name for name in args.runs if is_state_directory(Path(name))]
+    folders = [name for name in args.runs if _state_directory(Path(name))]
     if folders and len(folders) == len(args.runs):
         return _states(folders, args.json)
     if len(args.runs) > 1:
@@ -75,19 +76,46 @@ def columns() -> int:
 # --- state directories of the prun scripts --------------------------------------------------
 
 
-def is_state_directory(path: Path) -> bool:
-    """A directory that one dispatch left, and no run."""
-    return path.is_dir() and (path.name.startswith("prun-task-") or (path / "result-file").is_file())
+def _state_directory(path: Path) -> bool:
+    """What one dispatch left, or would have left under this name, and no run."""
+    return path.name.startswith("prun-task-") or (path.is_dir() and (path / "result-file").is_file())
 
 
 def _states(names: list[str], as_json: bool) -> int:
-    units = [{"name": Path(name).absolute().name, "path": name, "status": state_of(name)} for name in names]
+    units = [
+        {
+            "name": Path(name).absolute().name,
+            "path": name,
+            "status": state_of(name),
+            "dispatcher_gone": _gone(name),
+        }
+        for name in names
+    ]
     if as_json:
         sys.stdout.write(dumps({"units": units}))
     else:
         for unit in units:
-            print(f"UNIT {one_line(unit['name'])} {one_line(unit['status'])}")
-    return 0
+            gone = " (dispatcher gone)" if unit["dispatcher_gone"] else ""
+            print(f"UNIT {one_line(str(unit['name']))} {one_line(str(unit['status']))}{gone}")
+    missing = [name for name in names if not os.path.isdir(name)]
+    for name in missing:
+        told = f"{one_line(name)}: there is no such state directory"
+        print(f"prun-review status: {told}", file=sys.stderr)
+    return USAGE if missing else 0
+
+
+def _gone(name: str) -> bool:
+    """No result has landed, and the birth that was recorded proves that nobody will write one.
+
+    ``monitor`` says so after the stall threshold only: that is its protocol.
+    """
+    from prun_review.prun.statedir import StateDir
+
+    place = StateDir(Path(name))
+    if place.entry("dispatch-start") is None or place.alive() is not False:
+        return False
+    result = place.result()  # looked at last: it may have landed at the last moment
+    return result is None or place.landed(result) is None
 
 
 def state_of(name: str, env: Mapping[str, str] = os.environ, now: float | None = None) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from prun_review.prun import births
 from tests.cli.driver import call, prun_review, surroundings
 from tests.cli.runkit import store
 
@@ -293,6 +294,35 @@ def test_state_directories_in_the_words_of_monitor(
     (path / "timestamp").write_text(f"{int(now)}\n")
     status, out, _ = call("status", str(path), cwd=tmp_path)
     assert (status, re.sub(r"\(70\d", "(700", out)) == (0, f"UNIT {path.name} {word}\n")
+
+
+@pytest.mark.parametrize(
+    ("fields", "born", "word"),
+    [
+        ({"result": None, "tail": 5, "pid": 1 << 22}, "0-0 17", "growing (dispatcher gone)"),
+        ({"result": None, "tail": None, "pid": 1 << 22}, "0-0 17", "pending (dispatcher gone)"),
+        ({"result": None, "tail": 5}, "0-0 17", "growing (dispatcher gone)"),  # its pid is another's by now
+        ({"result": None, "tail": 5}, births.birth(os.getpid()), "growing"),
+        ({"result": "# u result\n", "tail": 5, "pid": 1 << 22}, "0-0 17", "done"),
+    ],
+)
+def test_a_birth_proves_at_once_that_the_dispatcher_is_gone(
+    tmp_path: Path, fields: dict[str, object], born: str, word: str
+) -> None:
+    path = state_directory(tmp_path, "u", **{"pid": os.getpid(), **fields})  # type: ignore[arg-type]
+    (path / "timestamp").write_text(f"{int(time.time())}\n")
+    (path / "dispatch-start").write_text(f"{born}\n")
+    assert call("status", str(path), cwd=tmp_path)[:2] == (0, f"UNIT {path.name} {word}\n")
+    [unit] = json.loads(call("status", str(path), "--json", cwd=tmp_path)[1])["units"]
+    gone = word.endswith(" (dispatcher gone)")
+    assert (unit["status"], unit["dispatcher_gone"]) == (word.removesuffix(" (dispatcher gone)"), gone)
+
+
+def test_a_state_directory_that_does_not_exist_is_told(tmp_path: Path) -> None:
+    one = state_directory(tmp_path, "one", result="# one result\n", tail=5, pid=os.getpid())
+    status, out, errors = call("status", str(one), "prun-task-0-two", cwd=tmp_path)
+    assert (status, out) == (2, f"UNIT {one.name} done\nUNIT prun-task-0-two pending\n")
+    assert errors == "prun-review status: prun-task-0-two: there is no such state directory\n"
 
 
 def test_several_at_once_and_as_json(tmp_path: Path) -> None:

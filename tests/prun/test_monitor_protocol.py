@@ -64,6 +64,16 @@ def test_a_transcript_of_no_arguments(tmp_path: Path) -> None:
     assert done.stderr
 
 
+def test_a_transcript_of_a_directory_that_does_not_exist(four: dict[str, Path], tmp_path: Path) -> None:
+    done = command("monitor", str(four["done"]), "prun-task-0-x", env=SHORT, cwd=tmp_path)
+    assert done.stdout.splitlines()[1:] == [
+        "MONITOR-EVENT timeout",
+        f"UNIT {four['done'].name} done",
+        "UNIT prun-task-0-x pending",
+    ]
+    assert (done.returncode, done.stderr) == (2, "monitor: prun-task-0-x: there is no such state directory\n")
+
+
 def test_a_transcript_of_time_that_is_over(four: dict[str, Path], tmp_path: Path) -> None:
     names = ("pending", "growing", "finishing", "done")
     done = command("monitor", *(str(four[n]) for n in names), env=SHORT, cwd=tmp_path)
