@@ -6,9 +6,11 @@ compared, and one that counts is nowhere forgotten.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from prun_review.codec import encode
 from prun_review.model import SEVERITIES, Plan, Reason, Result, Unit
 
 STATUSES = ("valid", "broken", "failed", "not-run")
@@ -38,7 +40,7 @@ def lay(plan: Plan, results: Sequence[Result]) -> Answers:
             refused.append(Reason("duplicate-unit", text))
         units.setdefault(unit.id, unit)
     found: dict[str, Result] = {}
-    for result in sorted(results, key=lambda r: (r.unit, repr(r))):
+    for result in sorted(results, key=lambda r: (r.unit, json.dumps(encode(r)))):
         planned = units.get(result.unit)
         if planned is None:
             refused.append(Reason("unplanned-result", f"a result of {result.unit}, which is not in the plan"))

@@ -30,12 +30,16 @@ GROUNDINGS = ("unchecked", "exact", "moved", "line-only", "unlocated", "unground
 """How a finding stands to the reviewed tree; see :mod:`prun_review.grounding`."""
 
 
+_SHOWN = 60
+"""Characters of a title in a ``repr``."""
+
+
 def severity_rank(severity: str) -> int:
     """0 for ``info`` up to 4 for ``critical``; ``ValueError`` for any other word."""
     return SEVERITIES.index(severity)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Finding:
     """One reported defect."""
 
@@ -70,10 +74,22 @@ class Finding:
     note: str = ""
     """What grounding or salvage did to it, for people."""
 
+    def __repr__(self) -> str:
+        """``<Finding critical src/auth/login.py:6 'SQL injection...'>``: what a failing assertion shows."""
+        place = "no place" if self.file is None else self.file
+        line = "" if self.file is None or self.line is None else f":{self.line}"
+        title = self.title if len(self.title) <= _SHOWN else f"{self.title[:_SHOWN]}..."
+        return f"<Finding {_inert(self.severity)} {_inert(place)}{line} {title!r}>"
+
     @property
     def grounded(self) -> bool:
         """False only where the tree was looked at and does not hold what the finding says."""
         return self.grounding != "ungrounded"
+
+
+def _inert(text: str) -> str:
+    """Foreign text without anything that a terminal would act upon."""
+    return repr(text)[1:-1]
 
 
 class Findings(tuple[Finding, ...]):
@@ -289,7 +305,7 @@ class Reading:
     """With ``findings``: the files that the analyser went through, relative to the tree's root."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Result:
     """The judged outcome of a unit.  ``status`` says whether there is an answer to rely on."""
 
@@ -316,6 +332,14 @@ class Result:
     seconds: float = 0.0
     suppressed: tuple[Finding, ...] = ()
     fingerprint: str = ""
+
+    def __repr__(self) -> str:
+        """``<Result valid panels/probe_x.py::probe[codex] 2 findings>``, or why there is none."""
+        said = f"({_inert(self.reason)})"
+        if self.answer:
+            said = f"{len(self.findings)} {'finding' if len(self.findings) == 1 else 'findings'}"
+            said = f"chose {self.choice.option!r}" if self.choice else said
+        return f"<Result {_inert(self.status)} {_inert(self.unit)} {said}>"
 
     @property
     def ok(self) -> bool:
