@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import stat
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from prun_review.contract import load_schema
 from prun_review.prun import skill
 from tests.cli.driver import call, executable
 from tests.prun.kit import FALLBACK, PATIENCE, RESULT, Desk, landed
@@ -87,6 +89,31 @@ def test_the_skill_tells_what_a_coordinator_must_know(tmp_path: Path) -> None:
         assert line.partition(":")[0] + ":" in text
     for word in ("In doubt, Codex", "Sonnet", "FALLBACK", "crosscheck", "MONITOR-EVENT", *skill.SCRIPTS):
         assert word in text
+
+
+def test_its_example_of_findings_is_what_crosscheck_takes(tmp_path: Path) -> None:
+    install(tmp_path)
+    text = (tmp_path / ".claude" / "skills" / "prun" / "SKILL.md").read_text()
+    (block,) = re.findall(r"^```json\n.*?^```\n", text, re.DOTALL | re.MULTILINE)
+    for name in ("auth-codex", "auth-sonnet"):
+        landed(tmp_path / f"{name}.md", RESULT.replace("u1", name, 1) + "\nI read the file.\n\n" + block)
+    (command,) = re.findall(r"^    prun-review (crosscheck) (\S+) (\S+)$", text, re.MULTILINE)
+    code, out, errors = call(command[0], *(Path(p).name for p in command[1:]), "--json", cwd=tmp_path)
+    assert (code, errors) == (0, "")  # nothing had to be mended
+    [pair] = json.loads(out)
+    assert (pair["outcome"], pair["left_place"]) == ("match", "src/auth/login.py:6")
+
+
+def test_it_lists_every_word_that_a_finding_may_use(tmp_path: Path) -> None:
+    install(tmp_path)
+    text = (tmp_path / ".claude" / "skills" / "prun" / "SKILL.md").read_text()
+    told = text[text.index("All these keys are required") :].split("\n\n")[0]
+    schema = load_schema("findings")["properties"]
+    finding = schema["findings"]["items"]["properties"]
+    for words in (schema["verdict"]["enum"], finding["severity"]["enum"], finding["category"]["enum"]):
+        assert not [word for word in words if not re.search(rf"\b{word}\b", told)]
+    never_null = [key for key, part in finding.items() if "null" not in part["type"]]
+    assert never_null == ["title", "detail", "severity", "category"]
 
 
 # --- the scripts --------------------------------------------------------------------------------
