@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 
 from prun_review.causes import cause
@@ -78,7 +79,18 @@ def advice(retry_after: float | None) -> str:
     """What to say where the vendor asks for more patience than a run has."""
     if retry_after is None or retry_after <= PATIENCE:
         return ""
-    return f"try again in {retry_after / 60:.0f} min (--prun-resume asks what is open)"
+    return f"try again in {_long(retry_after)} (--prun-resume asks what is open)"
+
+
+def _long(seconds: float) -> str:
+    """A wait in its two greatest units, rounded up: ``2 d 3 h``, ``5 h 10 min``, ``16 min``."""
+    minutes = math.ceil(seconds / 60)
+    hours = math.ceil(minutes / 60)
+    if minutes < 24 * 60:
+        parts = ((minutes // 60, "h"), (minutes % 60, "min"))
+    else:
+        parts = ((hours // 24, "d"), (hours % 24, "h"))
+    return " ".join(f"{n} {word}" for n, word in parts if n)
 
 
 def add(a: Usage, b: Usage) -> Usage:

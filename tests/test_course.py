@@ -83,7 +83,21 @@ def test_a_unit_without_an_attempt_was_not_run() -> None:
     assert (result.status, result.reason, result.attempts) == ("not-run", "cancelled", 0)
 
 
-@pytest.mark.parametrize(("seconds", "words"), [(None, ""), (60.0, ""), (7200.0, "try again in 120 min")])
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (None, ""),
+        (60.0, ""),
+        (PATIENCE, ""),
+        (PATIENCE + 1, "try again in 16 min "),
+        (7200.0, "try again in 2 h "),
+        (7201.0, "try again in 2 h 1 min "),
+        (86_340.0, "try again in 23 h 59 min "),
+        (86_341.0, "try again in 1 d "),
+        (86_401.0, "try again in 1 d 1 h "),
+        (3060 * 60.0, "try again in 2 d 3 h "),
+    ],
+)
 def test_patience_that_a_run_has_not_is_told(seconds: float | None, words: str) -> None:
     assert words in advice(seconds)
     assert bool(words) is bool(advice(seconds))
