@@ -19,6 +19,8 @@ from prun_review.strictjson import pointer, shown
 KEY = "sources"
 STATUSES = range(100, 600)
 """What an HTTP status can be; kept here because strict schemas take no ``minimum``."""
+NAMED = 5
+"""Blocked pages that a violation names; the rest is counted."""
 CAME, BLOCKED = 200, 400
 """The least status of an answer that is final, and the least that says that the page did not come."""
 
@@ -106,15 +108,21 @@ def weigh(given: Iterable[Source]) -> Weighed:
             Violation("no-sources", f"/{KEY}", "no web page is named that the answer stands on")
         )
     if kept and all(map(blocked, kept)):
-        violations.append(
-            Violation("all-blocked", f"/{KEY}", f"every fetch was blocked ({len(kept)} of them)")
-        )
+        more = f" and {len(kept) - NAMED} more" if len(kept) > NAMED else ""
+        told = ", ".join(f"{shown(s.url, 120)} ({answer(s.status)})" for s in kept[:NAMED])
+        text = f"every fetch was blocked: {told}{more}"
+        violations.append(Violation("all-blocked", f"/{KEY}", text))
     return Weighed(tuple(kept), tuple(violations), tuple(salvage))
 
 
 def blocked(source: Source) -> bool:
     """True where the page did not come: no answer, none that is final, or a status of 400 and above."""
     return source.status is None or not CAME <= source.status < BLOCKED
+
+
+def answer(status: int | None) -> str:
+    """The HTTP status of a fetch for people, ``no answer`` without one."""
+    return "no answer" if status is None else str(status)
 
 
 def is_address(url: str) -> bool:

@@ -95,6 +95,19 @@ def test_what_is_no_address_is_told_and_not_kept() -> None:
     assert "'javascript:alert(1)' is not an absolute http or https address" in str(judgement.violations[0])
 
 
+def test_a_violation_names_the_blocked_pages_and_counts_the_rest() -> None:
+    (violation,) = judged([GONE, MUTE]).violations
+    assert violation.text == (
+        "every fetch was blocked: 'http://example.org/gone' (404), 'https://example.net/' (no answer)"
+    )
+    many = judged([with_(GONE, url=f"http://example.org/{n}{'x' * 500}") for n in range(1, 9)])
+    (violation,) = many.violations
+    assert "/5xxx" in violation.text
+    assert "/6xxx" not in violation.text
+    assert violation.text.endswith("(404) and 3 more")
+    assert len(violation.text) < 800
+
+
 @pytest.mark.parametrize(
     ("url", "good"),
     [
