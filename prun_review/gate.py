@@ -21,7 +21,7 @@ from prun_review.consensus import CLASSES, Group
 from prun_review.folders import Folder, blocks, single_severities, tolerated_severities
 from prun_review.independence import dependence, independent_among, known
 from prun_review.model import Plan, Reason, Result, RunFacts, Unit, Verdict
-from prun_review.verdict import conclude, count, short, some, tally, worst
+from prun_review.verdict import conclude, count, number, short, some, tally, worst
 
 WORTH = (
     "one vendor's word is an opinion: about 1 in 8 findings of a single reviewer is wrong, "
@@ -112,9 +112,8 @@ def _run_reasons(
         reasons.append(Reason("replay", f"replay of {facts.replay_of}", "PASS"))
     if facts.items_failed:
         n = facts.items_failed
-        reasons.append(
-            Reason("probe-failed", f"{n} probe{'s' * (n != 1)} failed by their own checks", "PASS")
-        )
+        text = f"{number(n, 'probe')} failed by {'its' if n == 1 else 'their'} own checks"
+        reasons.append(Reason("probe-failed", text, "PASS"))
     return reasons
 
 
@@ -138,13 +137,14 @@ _Row = tuple[str, str, str]
 """Code, text, outcome."""
 
 _SAID = {
-    "missing-result": "have no result",
+    "missing-result": "without a result",
     "contract": "broke the return contract",
-    "not-run": "were not run",
-    "lost-finding": "hold a finding that could not be read",
-    "unknown-status": "have an unknown status",
-    "unknown-severity": "hold a finding of unknown severity",
+    "not-run": "not run",
+    "lost-finding": "with a finding that could not be read",
+    "unknown-status": "of an unknown status",
+    "unknown-severity": "with a finding of unknown severity",
 }
+"""Code -> what befell units, in words that fit one and many."""
 
 
 def _unit_reasons(folder: Folder) -> list[_Row]:
@@ -161,7 +161,7 @@ def _unit_reasons(folder: Folder) -> list[_Row]:
         asked = sum(u.executor == executor for u in folder.units)
         said = _SAID.get(code, f"failed ({code.partition(':')[2]})")
         message = next((m for m in units.values() if m), "")
-        text = f"{executor}: {len(units)} of {asked} units {said}: {some(units)}"
+        text = f"{executor}: {len(units)} of {number(asked, 'unit')} {said}: {some(units)}"
         rows.append((code, f"{text}; {short(message)}" if message else text, "INCOMPLETE"))
     return rows
 
@@ -181,7 +181,7 @@ def _corroboration(folder: Folder) -> list[_Row]:
     for (everyone, answered), cases in alone.items():
         n = len(cases)
         text = (
-            f"{n} case{'s' * (n != 1)} answered by {len(answered)} of {len(everyone)} executors asked "
+            f"{number(n, 'case')} answered by {len(answered)} of {number(len(everyone), 'executor')} asked "
             f"({', '.join(answered) or 'nobody'} of {', '.join(everyone)}): {some(cases)}"
         )
         if len(everyone) < 2:

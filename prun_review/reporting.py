@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,21 @@ from prun_review.errors import RunDirError
 from prun_review.model import Plan
 from prun_review.ports import Executor, Renderer
 from prun_review.renderers.terminal import Terminal
+from prun_review.verdict import number
 
 
-def announcement(plan: Plan, executors: Mapping[str, Executor], files: int | None) -> str:
-    """How many units go to whom, about which files; the last line before anything is spent."""
+def announcement(
+    plan: Plan, executors: Mapping[str, Executor], files: int | None, broken: Collection[str] = ()
+) -> str:
+    """How many units go to whom, about which files; the last line before anything is spent.
+
+    ``broken``: ids of units whose brief is broken; they go to nobody.
+    """
+    unsent = sum(unit.id in broken for unit in plan.units)
+    unsent_text = f"{unsent} broken, not sent"
+    plan = sendable(plan, broken)
+    if not plan.units:
+        return unsent_text
     cases = len({unit.case for unit in plan.units})
     by_name: dict[str, int] = {}
     for unit in plan.units:
@@ -28,8 +40,15 @@ def announcement(plan: Plan, executors: Mapping[str, Executor], files: int | Non
         told.append(f"{count} to {name} ({kind})")
     named = sorted({name for unit in plan.units for name in unit.files})
     about = ", ".join(named[:3]) + (f" and {len(named) - 3} more" if len(named) > 3 else "")
-    text = f"{len(plan.units)} units of {cases} cases: {'; '.join(told)}; about {about or 'the whole tree'}"
-    return text if files is None else f"{text}; each can read the tree's {files} files"
+    sizes = f"{number(len(plan.units), 'unit')} of {number(cases, 'case')}"
+    text = f"{sizes}: {'; '.join(told)}; about {about or 'the whole tree'}"
+    text += f"; {unsent_text}" if unsent else ""
+    return text if files is None else f"{text}; each can read the tree's {number(files, 'file')}"
+
+
+def sendable(plan: Plan, broken: Collection[str]) -> Plan:
+    """The plan without the units of these ids."""
+    return replace(plan, units=tuple(unit for unit in plan.units if unit.id not in broken))
 
 
 def cost_range(plan: Plan, executors: Mapping[str, Executor], root: Path) -> list[str]:
@@ -44,12 +63,12 @@ def cost_range(plan: Plan, executors: Mapping[str, Executor], root: Path) -> lis
         if known:
             low, high = min(known) * count, max(known) * count * 2
             lines.append(
-                f"{name}: {count} units, ${low:.2f} to ${high:.2f} (from {len(known)} earlier units; the "
-                "upper end counts one re-ask each)"
+                f"{name}: {number(count, 'unit')}, ${low:.2f} to ${high:.2f} "
+                f"(from {number(len(known), 'earlier unit')}; the upper end counts one re-ask each)"
             )
         else:
             lines.append(
-                f"{name}: {count} units, at most {2 * count} dispatches; cost not estimable: "
+                f"{name}: {number(count, 'unit')}, at most {2 * count} dispatches; cost not estimable: "
                 "no earlier run was billed in money"
             )
     return lines or ["nothing of this is paid"]

@@ -80,7 +80,7 @@ def _line(
         parts += [tally(failing)] if failing else []
         parts += [f"also incomplete: {', '.join(codes)}"] if codes else []
     elif outcome == "INCOMPLETE":
-        parts.append(f"{counts.get('answered', 0)} of {counts.get('units', 0)} units answered")
+        parts.append(f"{counts.get('answered', 0)} of {number(counts.get('units', 0), 'unit')} answered")
         parts.append(", ".join(codes))
     parts += [r.text for r in reasons if r.code in ("partial", "replay", "probe-failed", "report-only")]
     alone = [s for s in SEVERITIES for _ in range(counts.get(f"{s}_alone", 0))]
@@ -89,9 +89,9 @@ def _line(
     parts += [f"{tally(tolerated)} below the blocking severity"] if tolerated else []
     for key, what in (("cases_not_asked", "not asked"), ("cases_skipped", "skipped")):
         n = counts.get(key, 0)
-        parts += [f"{n} case{'s' * (n != 1)} {what}"] if n else []
+        parts += [f"{number(n, 'case')} {what}"] if n else []
     dissent = counts.get("dissent", 0)
-    parts += [f"{dissent} choice{'s' * (dissent != 1)} without agreement"] if dissent else []
+    parts += [f"{number(dissent, 'choice')} without agreement"] if dissent else []
     shown = [
         f"{name} {o}" for name, o in folders.items() if o.startswith("report: ") and not o.endswith("PASS")
     ]
@@ -103,6 +103,11 @@ def tally(severities: Sequence[str]) -> str:
     """``2 critical, 1 high``."""
     known_words = sorted(set(severities), key=lambda s: (-level(s), s))
     return ", ".join(f"{severities.count(s)} {s}" for s in known_words)
+
+
+def number(n: int, word: str) -> str:
+    """``1 unit``, ``2 units``."""
+    return f"{n:d} {word}{'' if n == 1 else 's'}"
 
 
 def some(names: Iterable[str], most: int = 4) -> str:

@@ -182,7 +182,7 @@ ROWS = [
         (lost(CODEX), result(SONNET)),
         ("failed:timeout", "one-vendor"),
         line="INCOMPLETE (1 of 2 units answered; failed:timeout, one-vendor)",
-        says="codex: 1 of 1 units failed",
+        says="codex: 1 of 1 unit failed",
     ),
     Row(
         "one dead, the other holds a critical",
@@ -297,7 +297,7 @@ ROWS = [
         CLEAN,
         ("missing-result",),
         units=(*PAIR, unit("sonnet", repeat=2)),
-        says="sonnet: 1 of 2 units have no result",
+        says="sonnet: 1 of 2 units without a result",
     ),
     # --- what does not belong together
     Row("a result of another plan", "INCOMPLETE", (*CLEAN, result(MINI)), ("unplanned-result",)),
@@ -445,7 +445,7 @@ ROWS = [
         "PASS",
         CLEAN,
         facts={"items_failed": 1},
-        line="PASS (1 probe failed by their own checks)",
+        line="PASS (1 probe failed by its own checks)",
     ),
     Row("a replay", "PASS", CLEAN, facts={"replay_of": "r1"}, line="PASS (replay of r1)"),
     # --- folders and rules

@@ -12,7 +12,7 @@ def test_a_heartbeat_says_what_is_done_and_what_runs(project: Project, workers: 
     project.probe(ONE)
     project.answers({"of": "left", "payload": payload()}, {"of": "right", "sleep": 3, "payload": payload()})
     result = project.run("panels/", "--prun-heartbeat", "1", *workers)
-    result.stdout.fnmatch_lines(["*2 units of 1 cases: 1 to left*about src/app.py*"])
+    result.stdout.fnmatch_lines(["*2 units of 1 case: 1 to left*about src/app.py*"])
     result.stdout.fnmatch_lines(
         ["[[]prun *] 1/2 done, 1 running (oldest right 0m0*panels/probe_app.py::probe_app*"]
     )

@@ -150,7 +150,7 @@ def test_a_resumed_run_asks_only_what_is_open(project: Project, workers: tuple[s
     assert (project.calls().count("left"), project.calls().count("right")) == (4, 5)
     assert project.report()["facts"]["resumed_from"] == [first]
     result.stdout.fnmatch_lines([f"[[]prun *] resumed from {first}: 7 of 8 units taken over"])
-    result.stdout.fnmatch_lines(["[[]prun *] 1 units of 1 cases: 1 to right*"])
+    result.stdout.fnmatch_lines(["[[]prun *] 1 unit of 1 case: 1 to right*"])
     again = project.run("panels/", "--prun-resume-from", project.report()["run_id"], *workers)
     assert again.ret == 0
     assert len(project.calls()) == 9
