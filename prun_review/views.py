@@ -132,9 +132,14 @@ def usage(plan: Plan, answers: Answers, executors: Mapping[str, ExecutorInfo]) -
         rows[name] = {
             **usage_of(results),
             "units": len(results),
-            "units_without_cost": sum(r.usage.cost_usd is None for r in results),
+            "units_without_cost": sum(r.usage.cost_usd is None and _dispatched(r) for r in results),
         }
     return rows
+
+
+def _dispatched(result: Result) -> bool:
+    """Whether anything was spent on it: a unit that was never run has no cost to tell."""
+    return result.status != "not-run" or result.attempts > 0
 
 
 def cases(plan: Plan, answers: Answers, executors: Mapping[str, ExecutorInfo]) -> list[Row]:
@@ -195,6 +200,8 @@ def _unit(unit: Unit, result: Result | None, absent: str) -> Row:
         "repeat": unit.repeat,
     }
     r = result or Result(unit.id, unit.slug, unit.case, unit.folder, unit.executor, absent, absent)
+    if r.answer and unit.brief.contract.kind == "prose":
+        row["text"] = r.answer.body
     return row | {
         "status": r.status,
         "reason": r.reason,

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prun_review import document
-from prun_review.model import NotAsked, Plan, Policy, Reason, Result, Score, Unit, Usage
+from prun_review.model import Answer, Contract, NotAsked, Plan, Policy, Reason, Result, Score, Unit, Usage
 from tests.gate_situations import AGREED, ASKS, BILLING, CLEAN, DESIGN, PAIR, PANELS, ROWS, Row
 from tests.gate_strategies import FACTS, some_results
-from tests.gatekit import CASE, FOLDER, LEAK, SQL, STYLE, broken, choose, facts, lost, result, unit
+from tests.gatekit import CASE, FOLDER, HEADER, LEAK, SQL, STYLE, broken, choose, facts, lost, result, unit
 
 
 def build(units: tuple[Unit, ...], results: tuple[Result, ...], **changed: Any) -> dict[str, Any]:
@@ -134,6 +134,26 @@ def test_panels_and_usage_add_up() -> None:
         "units_without_cost": 1,
     }  # fmt: skip
     assert panels["ruff"]["usage"]["cost_usd"] is None
+
+
+def test_a_unit_that_was_never_run_has_no_cost_to_tell() -> None:
+    never = replace(lost(PAIR[0], "not-run", "budget"), attempts=0, usage=Usage())
+    cut_short = replace(lost(PAIR[1], "not-run", "cancelled"), attempts=1, usage=Usage())
+    used = build(PAIR, (never, cut_short))["usage"]
+    assert (used["codex"]["units"], used["codex"]["units_without_cost"]) == (1, 0)
+    assert (used["sonnet"]["units"], used["sonnet"]["units_without_cost"]) == (1, 1)
+
+
+def test_the_text_of_a_prose_answer_is_kept_and_of_no_other() -> None:
+    prose = unit("codex", DESIGN, contract=Contract("prose"))
+    silent = unit("sonnet", DESIGN, contract=Contract("prose"))
+    told = result(prose, answer=Answer(HEADER, body="First.\n\nSecond."))
+    beside = result(PAIR[0], answer=Answer(HEADER, "comment", ("a.py",), body="beside the payload"))
+    made = build((prose, silent, *PAIR), (told, lost(silent), beside), folders=PANELS)
+    assert [u.get("text") for u in made["units"]] == ["First.\n\nSecond.", None, None, None]
+    assert "text" not in made["units"][2]
+    del made["units"][0]["text"], made["units"][0]["sources"]
+    assert document.validate(made) == []  # as documents were before
 
 
 def test_cases_say_who_was_asked_and_who_answered() -> None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from prun_review.renderers import view
-from prun_review.renderers.escape import code, fence, guard, markdown, plain
+from prun_review.renderers import evidence, view
+from prun_review.renderers.escape import code, fence, guard, markdown
+from prun_review.renderers.markup import LONGEST, quoted, table, title
 
 Document = Mapping[str, Any]
-LONGEST = 20_000
-"""Characters of one text of an answer; what is more stands in the JSON report."""
 
 
 class Markdown:
@@ -25,6 +24,8 @@ class Markdown:
             _panels,
             _questions,
             _findings,
+            _answers,
+            _sources,
             _pairs,
             _choices,
             _agreement,
@@ -42,28 +43,6 @@ class Markdown:
         return guard("\n".join(lines).strip("\n")) + "\n"
 
 
-def _title(text: str, level: int = 2) -> Iterator[str]:
-    yield from ("", f"{'#' * level} {text}", "")
-
-
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """A table; the cells are already escaped."""
-    yield f"| {' | '.join(header)} |"
-    yield f"|{' --- |' * len(header)}"
-    for row in rows:
-        yield f"| {' | '.join(row)} |"
-
-
-def _quoted(text: str) -> Iterator[str]:
-    """Prose of an answer as a block quote, line by line."""
-    kept = text[:LONGEST]
-    for line in plain(kept).strip("\n").split("\n"):
-        yield f"> {markdown(line, LONGEST)}".rstrip()
-    if len(text) > LONGEST:
-        yield f"> (cut: {len(text) - LONGEST} more characters in the JSON report)"
-    yield ""
-
-
 def _place(finding: Mapping[str, Any]) -> str:
     return code(view.place(finding)) if finding["file"] else view.place(finding)
 
@@ -78,16 +57,18 @@ def _verdict(document: Document) -> Iterator[str]:
     yield from ("", f"{markdown(view.headline(document))}  ", markdown(view.revision(document)))
     for line in view.circumstances(document):
         yield from ("", markdown(line))
+    if held := view.held(document):
+        yield from ("", markdown(held))
     yield from ("", f"Started {markdown(str(document.get('started')))}, finished {_finished(document)}.")
     if verdict.get("folders"):
         yield ""
         rows = [[code(folder), markdown(outcome)] for folder, outcome in verdict["folders"].items()]
-        yield from _table(["folder", "verdict"], rows)
+        yield from table(["folder", "verdict"], rows)
     if verdict.get("reasons"):
         yield ""
         for reason in verdict["reasons"]:
             folder = f" ({code(reason['folder'])})" if reason["folder"] else ""
-            head = f"{markdown(reason['outcome'])} {code(reason['code'])}"
+            head = f"{markdown(view.weight(reason))} {code(reason['code'])}"
             yield f"- {head}: {markdown(reason['text'])}{folder}"
 
 
@@ -98,15 +79,15 @@ def _finished(document: Document) -> str:
 def _panels(document: Document) -> Iterator[str]:
     found = view.panel_rows(document)
     if found:
-        yield from _title("Panels")
+        yield from title("Panels")
         rows = [[markdown(cell) for cell in row] for row in found]
-        yield from _table(view.PANEL_HEADER, rows)
+        yield from table(view.PANEL_HEADER, rows)
 
 
 def _questions(document: Document) -> Iterator[str]:
     cases, nobody = view.rows(document, "cases"), view.unlisted(document)
     if cases or nobody:
-        yield from _title("Questions")
+        yield from title("Questions")
     for case in cases:
         yield f"- {code(case['case'])}: {markdown(view.answered(case))}"
         if case["question"]:
@@ -120,19 +101,19 @@ def _questions(document: Document) -> Iterator[str]:
 
 
 def _findings(document: Document) -> Iterator[str]:
-    yield from _title("Findings")
+    yield from title("Findings")
     groups = view.by_class(document)
     if not groups:
         yield "None."
     for name, findings in groups.items():
         meaning = view.CLASSES.get(name, "of an unknown class")
-        yield from _title(f"{markdown(name.capitalize())} ({len(findings)}): {meaning}", 3)
+        yield from title(f"{markdown(name.capitalize())} ({len(findings)}): {meaning}", 3)
         for finding in findings:
             yield from _finding(finding)
 
 
 def _finding(finding: Mapping[str, Any]) -> Iterator[str]:
-    yield from _title(f"{markdown(finding['severity'])}: {markdown(finding['title'], 300)}", 4)
+    yield from title(f"{markdown(finding['severity'])}: {markdown(finding['title'], 300)}", 4)
     blocking = "**blocking**, " if finding["blocking"] else ""
     yield f"{_place(finding)}, {blocking}{_names(finding['executors'])}  "
     yield f"{code(finding['case'])}  "
@@ -156,9 +137,37 @@ def _member(member: Mapping[str, Any]) -> Iterator[str]:
     for label, text in (("", member["detail"]), ("Suggestion:", member["suggestion"])):
         if text:
             yield from ([label, ""] if label else [])
-            yield from _quoted(text)
+            yield from quoted(text)
     if member["quote"]:
         yield from (fence(member["quote"][:LONGEST]), "")
+
+
+def _answers(document: Document) -> Iterator[str]:
+    """The whole text of every prose answer: fenced, so that it stays the text it is."""
+    written = evidence.texts(document)
+    if written:
+        yield from title("Answers")
+    for unit in written:
+        yield from title(f"{code(unit['case'])}: {markdown(evidence.speaker(unit))}", 3)
+        yield from (f"Conclusion: {markdown(unit['conclusion'] or view.NOTHING)}", "")
+        yield from (fence(unit["text"]), "")
+
+
+def _sources(document: Document) -> Iterator[str]:
+    found = evidence.pages(document)
+    if found:
+        yield from title(f"Sources: {evidence.pages_line(found)}")
+        rows = [
+            [
+                f"**blocked: {page.status}**" if page.blocked else page.status,
+                code(page.url, 2000),
+                markdown(page.via),
+                markdown(page.voice),
+                code(page.case),
+            ]
+            for page in found
+        ]
+        yield from table(["status", "page", "via", "by", "question"], rows)
 
 
 def _pairs(document: Document) -> Iterator[str]:
@@ -175,20 +184,20 @@ def _pairs(document: Document) -> Iterator[str]:
     ]
     lines = view.pair_lines(document)
     if lines:
-        yield from _title("Pairs")
+        yield from title("Pairs")
         yield from (f"- {markdown(line)}" for line in lines)
     if rows:
         yield ""
-        yield from _table(["left", "right", "outcome", "score", "why"], rows)
+        yield from table(["left", "right", "outcome", "score", "why"], rows)
 
 
 def _choices(document: Document) -> Iterator[str]:
     cases = view.choices(document)
     if cases:
-        yield from _title("Choices")
+        yield from title("Choices")
     for case in cases:
         choice = case["choice"]
-        yield from _title(f"{code(case['case'])}: {markdown(view.winner(choice))}", 3)
+        yield from title(f"{code(case['case'])}: {markdown(view.winner(case))}", 3)
         for answer in choice["answers"]:
             sure = "" if answer["confidence"] is None else f", confidence {answer['confidence']:.2f}"
             yield f"- {markdown(view.voice(answer))}: {markdown(' > '.join(answer['ranking']))}{sure}"
@@ -201,7 +210,7 @@ def _choices(document: Document) -> Iterator[str]:
 def _scores(choice: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     header, body = view.score_table(choice)
-    yield from _table([markdown(cell) for cell in header], [[markdown(c) for c in row] for row in body])
+    yield from table([markdown(cell) for cell in header], [[markdown(c) for c in row] for row in body])
     yield ""
     for score in choice["scores"]:
         told = f"{score['option']}, {score['criterion']}: {score['score']}"
@@ -211,21 +220,21 @@ def _scores(choice: Mapping[str, Any]) -> Iterator[str]:
 def _agreement(document: Document) -> Iterator[str]:
     lines = view.agreement(document)
     if lines:
-        yield from _title("Agreement")
+        yield from title("Agreement")
         yield from (f"- {markdown(line)}" for line in lines)
 
 
 def _failures(document: Document) -> Iterator[str]:
     causes = view.rows(document, "causes")
     if causes:
-        yield from _title("Failures")
+        yield from title("Failures")
     for cause in causes:
         yield f"- {markdown(view.cause_line(cause))}"
         if cause["message"]:
             yield f"  - {markdown(view.cause_said(cause))}"
     mended = [u for u in view.rows(document, "units") if u["violations"] or u["salvage"]]
     if mended:
-        yield from _title("Broken and mended answers")
+        yield from title("Broken and mended answers")
     for unit in mended:
         yield f"- {code(unit['id'])}"
         for word, entries in (("violation", unit["violations"]), ("salvage", unit["salvage"])):
@@ -237,7 +246,7 @@ def _failures(document: Document) -> Iterator[str]:
 def _suppressed(document: Document) -> Iterator[str]:
     found = [(unit, item) for unit in view.rows(document, "units") for item in unit["suppressed"]]
     if found:
-        yield from _title("Hidden by comments in the reviewed code")
+        yield from title("Hidden by comments in the reviewed code")
     for unit, item in found:
         rule = f" {code(item['rule'])}" if item["rule"] else ""
         told = f"{markdown(item['severity'])}{rule} {_place(item)}: {markdown(item['title'], 300)}"
@@ -257,23 +266,23 @@ def _units(document: Document) -> Iterator[str]:
         for unit in view.rows(document, "units")
     ]
     if rows:
-        yield from _title("Units")
-        yield from _table(["unit", "status", "attempts", "seconds", "files examined", "conclusion"], rows)
+        yield from title("Units")
+        yield from table(["unit", "status", "attempts", "seconds", "files examined", "conclusion"], rows)
 
 
 def _usage(document: Document) -> Iterator[str]:
     found = view.usage_rows(document)
     if found:
-        yield from _title("Usage")
+        yield from title("Usage")
         rows = [[markdown(cell) for cell in row] for row in found]
-        yield from _table(["pool", "units", "input tokens", "cached", "output", "cost"], rows)
+        yield from table(["pool", "units", "input tokens", "cached", "output", "cost"], rows)
 
 
 def _surroundings(document: Document) -> Iterator[str]:
     facts = document.get("facts") or {}
     executors = facts.get("executors") or []
     if executors:
-        yield from _title("Executors")
+        yield from title("Executors")
         rows = [
             [
                 *(markdown(e[key]) for key in ("name", "version", "identity", "where")),
@@ -281,8 +290,8 @@ def _surroundings(document: Document) -> Iterator[str]:
             ]
             for e in executors
         ]
-        yield from _table(["executor", "version", "identity", "found", "sha256"], rows)
+        yield from table(["executor", "version", "identity", "found", "sha256"], rows)
     notes = (document.get("revision") or {}).get("notes") or []
     if notes:
-        yield from _title("Not taken into the reviewed tree")
+        yield from title("Not taken into the reviewed tree")
         yield from (f"- {markdown(note)}" for note in notes)

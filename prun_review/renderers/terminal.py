@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from prun_review.renderers import view
+from prun_review.renderers import evidence, view
 from prun_review.renderers.escape import one_line, plain
 from prun_review.renderers.layout import Page
 
@@ -17,8 +17,8 @@ MARGIN = 10
 class Terminal:
     """The renderer ``terminal``.
 
-    ``width`` is in columns, at least 40.  ``most`` findings per class, questions, reasons and causes
-    are listed, the rest is counted.  ``extra`` are lines of the caller (where the reports are) that
+    ``width`` is in columns, at least 40.  ``most`` findings per class, questions, web pages, reasons and
+    causes are listed, the rest is counted.  ``extra`` are lines of the caller (where the reports are) that
     stand before the verdict uncut.
     """
 
@@ -39,6 +39,7 @@ class Terminal:
         _panels(document, page)
         self._questions(document, page)
         self._findings(document, page)
+        self._sources(document, page)
         _pairs(document, page)
         _choices(document, page)
         self._agreement(document, page)
@@ -49,28 +50,38 @@ class Terminal:
         extra = "".join(plain(line).rstrip("\n") + "\n" for line in self.extra)
         return page.text() + ("\n" + extra if extra else "") + "\n" + end.text()
 
-    def _rest(self, items: int, page: Page, what: str) -> None:
-        if items > self.most:
-            page.line(f"and {items - self.most} more {what} in the report")
+    def _rest(self, items: int, page: Page, one: str, many: str = "") -> None:
+        n = items - self.most
+        if n > 0:
+            page.line(f"and {n} more {one if n == 1 else many or one + 's'} in the report")
 
     def _questions(self, document: Document, page: Page) -> None:
         cases, nobody = view.rows(document, "cases"), view.unlisted(document)
         if not cases and not nobody:
             return
         page.section("QUESTIONS")
+        texts = evidence.texts(document)
         for case in cases[: self.most]:
             page.line(case["case"])
             if case["question"]:
                 page.short(f'"{case["question"]}"', 4)
             page.line(view.answered(case), 4)
+            self._answers([unit for unit in texts if unit["case"] == case["case"]], page)
             for text in view.together(case["not_asked"]):
                 page.line(f"not asked: {text}", 4)
-        self._rest(len(cases), page, "questions")
+        self._rest(len(cases), page, "question")
         for case_id, entries in list(nobody.items())[: self.most]:
             page.line(case_id)
             for text in view.together(entries):
                 page.line(f"not asked: {text}", 4)
-        self._rest(len(nobody), page, "questions that were put to nobody")
+        self._rest(len(nobody), page, "question put to nobody", "questions put to nobody")
+
+    def _answers(self, units: Sequence[Mapping[str, Any]], page: Page) -> None:
+        for unit in units[: self.most]:
+            page.short(f"{evidence.speaker(unit)}: {unit['conclusion'] or view.NOTHING}", 4)
+        self._rest(len(units), page, "answer")
+        if units:
+            page.line("the whole text is in the report, under Answers", 6)
 
     def _findings(self, document: Document, page: Page) -> None:
         groups = view.by_class(document)
@@ -80,10 +91,22 @@ class Terminal:
             page.line(f"{name}: {view.CLASSES.get(name, 'of an unknown class')}")
             for finding in findings[: self.most]:
                 _finding(finding, page)
-            self._rest(len(findings), page, f"{name} findings")
+            self._rest(len(findings), page, f"{name} finding")
         hidden = sum(len(unit["suppressed"]) for unit in view.rows(document, "units"))
         if hidden:
             page.line(f"{hidden} more hidden by comments in the reviewed code; the report lists them")
+
+    def _sources(self, document: Document, page: Page) -> None:
+        found = evidence.pages(document)
+        if found:
+            page.section(f"SOURCES: {evidence.pages_line(found)}")
+        last = None
+        for source in found[: self.most]:
+            if last != (last := (source.blocked, source.case, source.voice)):
+                page.line(f"{'BLOCKED, ' if source.blocked else ''}{source.voice}: {source.case}")
+            via = f" (via {source.via})" if source.via else ""
+            page.line(f"{source.status}: {source.url}{via}", 4, limit=400)
+        self._rest(len(found), page, "page")
 
     def _agreement(self, document: Document, page: Page) -> None:
         lines = view.agreement(document)
@@ -91,7 +114,7 @@ class Terminal:
             page.section("AGREEMENT")
             for line in lines[: self.most]:
                 page.line(line)
-            self._rest(len(lines), page, "pairs of executors")
+            self._rest(len(lines), page, "pair of executors", "pairs of executors")
 
     def _failures(self, document: Document, page: Page) -> None:
         causes = view.rows(document, "causes")
@@ -101,20 +124,21 @@ class Terminal:
                 page.line(view.cause_line(cause), limit=400)
                 if cause["message"]:
                     page.line(view.cause_said(cause), 4, limit=400)
-            self._rest(len(causes), page, "causes")
+            self._rest(len(causes), page, "cause")
 
     def _verdict(self, document: Document, page: Page) -> None:
         verdict = document.get("verdict") or {}
         folders = verdict.get("folders") or {}
         reasons = verdict.get("reasons") or []
+        if held := view.held(document):
+            page.line(held, 0)
         page.line(f"VERDICT: {view.outcome(document)}", 0)
         for folder, outcome in folders.items():
             page.line(f"{outcome}: {folder}")
         for reason in reasons[: self.most]:
             folder = f" ({reason['folder']})" if reason["folder"] and len(folders) > 1 else ""
-            word = "note" if reason["outcome"] == "PASS" else reason["outcome"]
-            page.line(f"{word} [{reason['code']}] {reason['text']}{folder}", limit=800)
-        self._rest(len(reasons), page, "reasons")
+            page.line(f"{view.weight(reason)} [{reason['code']}] {reason['text']}{folder}", limit=800)
+        self._rest(len(reasons), page, "reason")
 
 
 def _panels(document: Document, page: Page) -> None:
@@ -155,7 +179,7 @@ def _choices(document: Document, page: Page) -> None:
         page.section("CHOICES")
     for case in cases:
         choice = case["choice"]
-        page.line(f"{case['case']}: {view.winner(choice)}")
+        page.line(f"{case['case']}: {view.winner(case)}")
         for answer in choice["answers"]:
             sure = "" if answer["confidence"] is None else f" (confidence {answer['confidence']:.2f})"
             page.line(f"{view.voice(answer)}: {' > '.join(answer['ranking'])}{sure}", 4)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from prun_review.verdict import number, tally
+
 Document = Mapping[str, Any]
 
 CLASSES = {
@@ -28,7 +30,7 @@ def rows(document: Document, key: str) -> list[dict[str, Any]]:
 def headline(document: Document) -> str:
     """One line: which run, how far it came, how much of it there is."""
     counts = (len(rows(document, key)) for key in ("panels", "cases", "units"))
-    sizes = ", ".join(f"{n} {word}{'' if n == 1 else 's'}" for n, word in zip(counts, _UNITS, strict=True))
+    sizes = ", ".join(number(n, word) for n, word in zip(counts, _UNITS, strict=True))
     return f"prun_review {document.get('run_id', '?')}: {document.get('status', '?')}, {sizes}"
 
 
@@ -42,13 +44,36 @@ def revision(document: Document) -> str:
         return "reviewed tree: not recorded"
     commit = f"commit {found['commit'][:12]}" if found.get("commit") else "no commit"
     dirty = ", uncommitted changes included" if found.get("dirty") else ""
-    return f"reviewed tree {found['tree'][:12]} ({commit}{dirty}), {found.get('files', 0)} files"
+    return f"reviewed tree {found['tree'][:12]} ({commit}{dirty}), {number(found.get('files', 0), 'file')}"
 
 
 def outcome(document: Document) -> str:
     """The verdict line, or why there is none."""
     verdict = document.get("verdict")
     return (verdict.get("line") or verdict["outcome"]) if verdict else NO_VERDICT
+
+
+def weight(reason: Mapping[str, Any]) -> str:
+    """What a reason leads to: ``FAIL``, ``INCOMPLETE``, or ``note`` for a remark."""
+    return "note" if reason["outcome"] == "PASS" else str(reason["outcome"])
+
+
+def held(document: Document) -> str:
+    """How much the reviewers agree on: ``CONSENSUS: 12 (5 high); CONTESTED: 0; ...; SINGLE: 8``.
+
+    Critical and high ones are told apart.  Empty without a verdict, and where nobody was asked for
+    findings.
+    """
+    asked = any(case["contract"] == "findings" for case in rows(document, "cases"))
+    if not document.get("verdict") or not (asked or rows(document, "findings")):
+        return ""
+    found: dict[str, list[dict[str, Any]]] = {name: [] for name in CLASSES} | by_class(document)
+    return "; ".join(f"{name.upper()}: {_held(items)}" for name, items in found.items())
+
+
+def _held(findings: Sequence[Mapping[str, Any]]) -> str:
+    grave = tally([f["severity"] for f in findings if f["severity"] in ("critical", "high")])
+    return f"{len(findings)} ({grave})" if grave else str(len(findings))
 
 
 def answered(case: Mapping[str, Any]) -> str:
@@ -118,7 +143,7 @@ _COUNTED = {"failed": "failed", "not_run": "not run", "retried": "answered when 
 def cause_said(cause: Mapping[str, Any]) -> str:
     """What the first unit that a cause hit said, and how many others said something else."""
     n = cause["others"]
-    more = f" (and {n} other message{'' if n == 1 else 's'})" if n else ""
+    more = f" (and {number(n, 'other message')})" if n else ""
     return f"{cause['message']}{more}" if cause["message"] else ""
 
 
@@ -142,7 +167,7 @@ def _finding_agreement(pair: Mapping[str, Any]) -> str:
     left, right = pair["left"], pair["right"]
     counts = f"both {pair['both']}, only {left} {pair['only_left']}, only {right} {pair['only_right']}"
     unsure = f", uncertain {pair['uncertain']}" if pair["uncertain"] else ""
-    cases = f" in {pair['cases_both']} of {pair['cases_asked']} cases"
+    cases = f" in {pair['cases_both']} of {number(pair['cases_asked'], 'case')}"
     kin = "" if pair["independent"] else " (not independent)"
     psa = interval("PSA", pair["psa"], pair["why_not"])
     return f"findings {left} / {right}{kin}: {counts}{unsure}{cases}; {psa}"
@@ -167,14 +192,18 @@ def choices(document: Document) -> list[dict[str, Any]]:
     return [case for case in rows(document, "cases") if case["choice"]]
 
 
-def winner(choice: Mapping[str, Any]) -> str:
-    """``sqlite (dissent: codex)``."""
+def winner(case: Mapping[str, Any]) -> str:
+    """``sqlite; dissent: codex``, ``sqlite (one voice)`` where nobody independent chose it too."""
+    choice = case["choice"]
+    if not choice["answers"]:
+        return "not answered"
+    alone = " (one voice)" if choice["winner"] and not case["independent"] else ""
     dissent = f"; dissent: {', '.join(choice['dissent'])}" if choice["dissent"] else ""
-    return f"{choice['winner'] or 'no common choice'}{dissent}"
+    return f"{choice['winner'] or 'no common choice'}{alone}{dissent}"
 
 
 def voice(answer: Mapping[str, Any]) -> str:
-    """Who answered a choice, with the repeat where there is more than one."""
+    """Who answered, with the number of a repeat."""
     return answer["executor"] if answer["repeat"] == 1 else f"{answer['executor']} #{answer['repeat']}"
 
 
@@ -234,7 +263,7 @@ def _cost(used: Mapping[str, Any]) -> str:
     silent = used["units_without_cost"]
     if used["cost_usd"] is None:
         return "not said" if silent else "-"
-    more = f" + {silent} unit{'' if silent == 1 else 's'} not said" if silent else ""
+    more = f" + {number(silent, 'unit')} not said" if silent else ""
     return f"${used['cost_usd']:.4f}{more}"
 
 

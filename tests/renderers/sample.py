@@ -145,6 +145,11 @@ def choice() -> dict[str, Any]:
     }
 
 
+def page(url: str, status: int | None = 200, via: str = "WebFetch") -> dict[str, Any]:
+    """A web page as a source."""
+    return {"url": url, "status": status, "via": via}
+
+
 def cause(executor: str, reason: str, **fields: Any) -> dict[str, Any]:
     """A cause that one unit failed of."""
     counts = {"units": 1, "failed": 1, "not_run": 0, "retried": 0, "others": 0}
@@ -155,6 +160,7 @@ def cause(executor: str, reason: str, **fields: Any) -> dict[str, Any]:
 AUTH = "panels/security/probe_shop.py::probe_injection[auth]"
 BILLING = "panels/security/probe_shop.py::probe_injection[billing]"
 LEDGER = "panels/design/probe_ledger.py::probe_ledger_format"
+ESSAY = "panels/design/probe_ledger.py::probe_essay"
 
 
 def document(**fields: Any) -> dict[str, Any]:
@@ -228,11 +234,13 @@ def document(**fields: Any) -> dict[str, Any]:
             case(AUTH),
             case(BILLING, answered=["codex"], independent=False),
             case(LEDGER, folder="panels/design", contract="choice", choice=choice(), not_asked=[skipped]),
+            case(ESSAY, folder="panels/design", contract="prose", asked=["codex"], answered=["codex"]),
         ],
         "units": [
-            unit("codex", AUTH),
-            unit("sonnet", AUTH),
+            unit("codex", AUTH, sources=[page("https://example.org/a"), page("https://example.org/b", 403)]),
+            unit("sonnet", AUTH, sources=[page("https://example.net/", None, "")]),
             unit("sonnet", BILLING, status="failed", reason="rate-limited", message="usage limit reached"),
+            unit("codex", ESSAY, conclusion="keep the ledger", text="# Why\n\n- it is *plain*\n"),
         ],
         "findings": findings,
         "pairs": pairs,

@@ -18,7 +18,7 @@ from tests.renderers import sample
 from tests.renderers.test_escape import is_active
 
 SUMMARY = """\
-prun_review 20261129-120000-ab12: finished, 2 panels, 3 questions, 3 units
+prun_review 20261129-120000-ab12: finished, 2 panels, 4 questions, 4 units
 reviewed tree 99aabbccddee (commit 1a2b3c4d5e6f, uncommitted changes included),
   120 files
 
@@ -38,6 +38,11 @@ QUESTIONS
     "Audit src/auth for injection defects."
     2 of 2 answered
     not asked: ruff (contract): an analyser cannot answer a choice
+  panels/design/probe_ledger.py::probe_essay
+    "Audit src/auth for injection defects."
+    1 of 1 answered
+    codex: keep the ledger
+      the whole text is in the report, under Answers
 
 FINDINGS: 1 consensus, 1 single
   consensus: held by independent executors
@@ -47,6 +52,14 @@ FINDINGS: 1 consensus, 1 single
   single: held by one voice only
     medium    no place Token never expires
               sonnet: codex does not have it
+
+SOURCES: 2 of 3 pages blocked
+  BLOCKED, codex: panels/security/probe_shop.py::probe_injection[auth]
+    403: https://example.org/b (via WebFetch)
+  BLOCKED, sonnet: panels/security/probe_shop.py::probe_injection[auth]
+    no answer: https://example.net/
+  codex: panels/security/probe_shop.py::probe_injection[auth]
+    200: https://example.org/a (via WebFetch)
 
 PAIRS
   codex / sonnet: 1 match
@@ -83,6 +96,7 @@ USAGE
 
 reports: /home/ann/project/reports/20261129-120000-ab12/report.md and report.json
 
+CONSENSUS: 1 (1 critical); CONTESTED: 0; UNCERTAIN: 0; SINGLE: 1; UNGROUNDED: 0
 VERDICT: FAIL: 1 critical held by codex and sonnet
   PASS: panels/design
   FAIL: panels/security
@@ -115,6 +129,13 @@ def test_the_terminal_summary_word_for_word() -> None:
         "PSA 0.50-0.67",
         "95 % Wilson not estimable: fewer than 10 choices",
         "- sonnet: rate limited: 1 failed; remedy: wait\n  - usage limit reached",
+        "\nCONSENSUS: 1 (1 critical); CONTESTED: 0; UNCERTAIN: 0; SINGLE: 1; UNGROUNDED: 0\n",
+        "## Sources: 2 of 3 pages blocked\n\n| status |",
+        f"| **blocked: 403** | `https://example.org/b` | WebFetch | codex | `{sample.AUTH}` |\n"
+        f"| **blocked: no answer** | `https://example.net/` |  | sonnet | `{sample.AUTH}` |\n"
+        f"| 200 | `https://example.org/a` | WebFetch | codex | `{sample.AUTH}` |",
+        f"## Answers\n\n### `{sample.ESSAY}`: codex\n\nConclusion: keep the ledger\n\n"
+        "```text\n# Why\n\n- it is *plain*\n```",
     ],
 )
 def test_the_markdown_report_says(expected: str) -> None:
@@ -276,3 +297,104 @@ def test_a_very_long_text_is_cut_and_says_so() -> None:
     member = sample.member("codex", "u", id="u#1", title="t", detail="word " * 10_000)
     out = RENDERERS["markdown"](sample.document(findings=[sample.group("single", [member])]))
     assert "> (cut: 30000 more characters in the JSON report)" in out
+
+
+def classed(kind: str, *severities: str) -> list[dict[str, Any]]:
+    return [
+        sample.group(kind, [sample.member("codex", "u", id=f"{kind}#{n}", title="t", severity=severity)])
+        for n, severity in enumerate(severities)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        (
+            {
+                "findings": [
+                    *classed("consensus", "low", "high", "critical", "high"),
+                    *classed("single", "info"),
+                ]
+            },
+            "CONSENSUS: 4 (1 critical, 2 high); CONTESTED: 0; UNCERTAIN: 0; SINGLE: 1; UNGROUNDED: 0",
+        ),
+        (
+            {"findings": []},
+            "CONSENSUS: 0; CONTESTED: 0; UNCERTAIN: 0; SINGLE: 0; UNGROUNDED: 0",
+        ),
+        ({"findings": [], "cases": [sample.case("c", contract="prose")]}, ""),
+        ({"findings": [], "cases": []}, ""),
+        ({"verdict": None, "status": "started", "findings": []}, ""),
+    ],
+)
+def test_what_reviewers_agree_on_stands_last_before_the_verdict(changes: dict[str, Any], line: str) -> None:
+    out = Terminal(width=100)(sample.document(**changes))
+    end = out[out.rindex("\n\n") :]
+    assert end.startswith(f"\n\n{line}\nVERDICT: " if line else "\n\nVERDICT: ")
+    assert ("CONSENSUS: " in RENDERERS["markdown"](sample.document(**changes))) is bool(line)
+
+
+def test_blocked_pages_come_first_in_a_list_that_is_cut() -> None:
+    came = [sample.page(f"https://example.org/{n}") for n in range(5)]
+    units = [
+        sample.unit("codex", "c", sources=came),
+        sample.unit("codex", "c", repeat=2, sources=[sample.page("https://example.org/gone", 410)]),
+    ]
+    document = sample.document(units=units)
+    out = Terminal(most=5)(document)
+    assert "SOURCES: 1 of 6 pages blocked\n  BLOCKED, codex #2: c\n    410: https://example.org/gone " in out
+    assert "/3 (via WebFetch)\n  and 1 more page in the report\n" in out
+    assert "https://example.org/4" in RENDERERS["markdown"](document)
+    open_ones = sample.document(units=units[:1])
+    assert "SOURCES: none of 5 pages blocked\n  codex: c\n    200: " in Terminal()(open_ones)
+
+
+@pytest.mark.parametrize("name", ["terminal", "markdown"])
+def test_a_document_without_pages_and_texts_has_no_such_part(name: str) -> None:
+    out = RENDERERS[name](sample.document(units=[sample.unit("codex", sample.AUTH)])).lower()
+    assert "\nsources" not in out.replace("# ", "")
+    assert "answers\n" not in out
+
+
+def test_a_prose_answer_that_broke_its_contract_says_so() -> None:
+    text = "word " * 10_000 + "```\n<b>end</b>"
+    unit = sample.unit("codex", sample.ESSAY, status="broken", conclusion="", text=text)
+    document = sample.document(units=[unit])
+    assert "    codex (broken): none\n      the whole text is in the report" in Terminal()(document)
+    out = RENDERERS["markdown"](document)
+    assert f"`{sample.ESSAY}`: codex (broken)" in out
+    assert f"````text\n{text}\n````" in out
+
+
+@pytest.mark.parametrize(
+    ("independent", "changes", "told"),
+    [
+        (True, {"winner": "sqlite", "dissent": []}, "c: sqlite"),
+        (False, {"winner": "sqlite", "dissent": []}, "c: sqlite (one voice)"),
+        (False, {"winner": None, "dissent": ["codex"]}, "c: no common choice; dissent: codex"),
+        (False, {"winner": None, "dissent": [], "answers": [], "scores": []}, "c: not answered"),
+    ],
+)
+def test_a_choice_says_whose_it_is(independent: bool, changes: dict[str, Any], told: str) -> None:
+    case = sample.case("c", contract="choice", independent=independent, choice=sample.choice() | changes)
+    document = sample.document(cases=[case])
+    assert f"CHOICES\n  {told}\n" in Terminal()(document)
+    assert f"### {told.replace('c:', '`c`:')}\n" in RENDERERS["markdown"](document)
+
+
+def test_a_remark_is_called_a_note_in_both() -> None:
+    reason = {"code": "single", "text": "1 high held by one vendor only", "outcome": "PASS", "folder": ""}
+    document = sample.document()
+    document["verdict"] |= {"outcome": "PASS", "line": "PASS", "reasons": [reason]}
+    assert "  note [single] 1 high held by one vendor only\n" in Terminal()(document)
+    assert "- note `single`: 1 high held by one vendor only\n" in RENDERERS["markdown"](document)
+
+
+def test_one_is_one() -> None:
+    document = sample.document(findings=many(3))
+    document["revision"] |= {"files": 1, "dirty": False}
+    document["agreement"]["findings"][0]["cases_asked"] = 1
+    out = Terminal(width=132, most=2)(document)
+    assert "reviewed tree 99aabbccddee (commit 1a2b3c4d5e6f), 1 file\n" in out
+    assert "in 1 of 1 case; PSA" in out
+    assert "and 1 more single finding in the report\n" in out
