@@ -62,7 +62,8 @@ def run(args: argparse.Namespace) -> int:
     else:
         page = Page(max(80, shutil.get_terminal_size((120, 24)).columns))
         for pair in pairs:
-            page.line(f"{pair.outcome} {pair.score:.2f}: {pair.reason}", 0)
+            score = f" {pair.score:.2f}" if pair.score or pair.outcome != "alone" else ""
+            page.line(f"{pair.outcome}{score}: {pair.reason}", 0)
             for side, findings, index in (("left", left, pair.left), ("right", right, pair.right)):
                 if index is not None:
                     page.line(f"{side}: {_told(findings[index])}")

@@ -92,7 +92,10 @@ def test_80_columns_show_all_of_both_sides(tmp_path: Path) -> None:
     assert lines[-1] == "1 match, 1 alone"
     told = " ".join(done.stdout.split())
     assert told.replace(" ", "").count(f"{long.file}:12criticalSQLinjection{'inwords' * 10}") == 2
-    assert "left: src/store.py:80-82 high File handle is never closed" in told
+    assert (
+        "alone: nothing like it on the right left: src/store.py:80-82 high File handle is never closed"
+        in told
+    )
     assert "..." not in done.stdout
 
 
