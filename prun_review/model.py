@@ -32,6 +32,8 @@ GROUNDINGS = ("unchecked", "exact", "moved", "line-only", "unlocated", "unground
 
 _SHOWN = 60
 """Characters of a title in a ``repr``."""
+_LISTED = 2
+"""Findings in the ``repr`` of several: the lines that pytest shows of it are cut in their middle."""
 
 
 def severity_rank(severity: str) -> int:
@@ -76,10 +78,7 @@ class Finding:
 
     def __repr__(self) -> str:
         """``<Finding critical src/auth/login.py:6 'SQL injection...'>``: what a failing assertion shows."""
-        place = "no place" if self.file is None else self.file
-        line = "" if self.file is None or self.line is None else f":{self.line}"
-        title = self.title if len(self.title) <= _SHOWN else f"{self.title[:_SHOWN]}..."
-        return f"<Finding {_inert(self.severity)} {_inert(place)}{line} {title!r}>"
+        return f"<Finding {_brief(self)}>"
 
     @property
     def grounded(self) -> bool:
@@ -92,10 +91,22 @@ def _inert(text: str) -> str:
     return repr(text)[1:-1]
 
 
+def _brief(finding: Finding) -> str:
+    place = "no place" if finding.file is None else _inert(finding.file)
+    line = "" if finding.file is None or finding.line is None else f":{finding.line}"
+    title = finding.title if len(finding.title) <= _SHOWN else f"{finding.title[:_SHOWN]}..."
+    return f"{_inert(finding.severity)} {place}{line} {title!r}"
+
+
 class Findings(tuple[Finding, ...]):
     """The findings of one result, in the order reported."""
 
     __slots__ = ()
+
+    def __repr__(self) -> str:
+        """``<3 findings: high src/a.py:6 'SQL injection'; low src/b.py:9 'Unused import'; ...>``."""
+        told = "; ".join([*map(_brief, self[:_LISTED]), *["..."] * (len(self) > _LISTED)])
+        return f"<{len(self)} {'finding' if len(self) == 1 else 'findings'}{': ' * bool(self)}{told}>"
 
     def at_least(self, severity: str) -> Findings:
         """Those of this severity or worse; ``ValueError`` for an unknown word."""

@@ -10,8 +10,8 @@ import pytest
 
 from prun_review.answers import lay
 from prun_review.codec import decode, encode
-from prun_review.model import Answer, Finding, Plan, Result
-from tests.gatekit import HEADER, LEAK, SQL, broken, choose, lost, result, unit
+from prun_review.model import Answer, Finding, Findings, Plan, Result
+from tests.gatekit import HEADER, LEAK, SQL, STYLE, broken, choose, lost, result, unit
 
 CODEX = unit("codex")
 
@@ -46,6 +46,16 @@ def test_a_finding_is_short_and_inert(finding: Finding, shown: str) -> None:
 )
 def test_a_result_is_short(given: Result, shown: str) -> None:
     assert repr(given) == shown
+
+
+def test_several_findings_are_one_line() -> None:
+    one = "critical src/auth.py:12 'SQL injection in find_user'"
+    two = "high src/store.py:80 'File handle is never closed'"
+    assert repr(Findings()) == "<0 findings>"
+    assert repr(Findings([SQL])) == f"<1 finding: {one}>"
+    assert repr(Findings([SQL, LEAK])) == f"<2 findings: {one}; {two}>"
+    assert repr(Findings([SQL, LEAK, SQL])) == f"<3 findings: {one}; {two}; ...>"
+    assert repr(Findings([SQL, LEAK, STYLE]).at_least("critical")) == f"<1 finding: {one}>"
 
 
 def test_equality_and_the_stored_form_know_every_field() -> None:
