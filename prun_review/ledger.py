@@ -24,6 +24,9 @@ class Ledger:
         os.fchmod(self._fd, files.PRIVATE)
         self._torn = False
         self._lock = threading.Lock()
+        self._syncing = threading.Lock()
+        self._written = self._synced = 0
+        """Lines so far, and how many of them are on the disk for good."""
 
     def append(self, event: str, fields: Mapping[str, Any], *, durable: bool = False) -> None:
         """Write one line, and wait for the disk when ``durable``; ``OSError`` when that fails."""
@@ -32,8 +35,26 @@ class Ledger:
             if self._fd is None:
                 raise OSError(f"the ledger is closed, and {event!r} came after that")
             self._write(self._fd, b"\n" * self._torn + line.encode() + b"\n")
-            if durable:
-                os.fsync(self._fd)
+            self._written += 1
+            mine = self._written
+        if durable:
+            self._sync(mine)
+
+    def _sync(self, line: int) -> None:
+        """Wait until so many lines are on the disk: one sync serves all who wrote before it began, and
+        nobody who only writes waits for it."""
+        with self._syncing:
+            if self._synced >= line:
+                return
+            with self._lock:
+                if self._fd is None:
+                    raise OSError("the ledger was closed before its last lines were on the disk")
+                written, fd = self._written, os.dup(self._fd)
+            try:
+                os.fsync(fd)
+            finally:
+                os.close(fd)
+            self._synced = written
 
     def _write(self, fd: int, data: bytes) -> None:
         """All of it or nothing.  A line that a full disk cut short is taken back; where even that is

@@ -175,12 +175,14 @@ class RunDir(RunView):
         """
         refuse_full(self.path)
         folder = self._unit_folder(unit.slug)
-        with self._guard, files.named(RunDirError, "no attempt directory can be made", folder):
+        # No lock: a unit is in one thread at a time, and 128 of them begin together.
+        with files.named(RunDirError, "no attempt directory can be made", folder):
             if not (folder / "unit.json").exists():
-                files.write(folder / "unit.json", _json(encode(unit)))
+                files.write(folder / "unit.json", _json(encode(unit)), sync=False)
             number = 1 + max((int(p.name) for p in folder.iterdir() if p.name.isdecimal()), default=0)
             out = files.make_private(folder / str(number))
             files.make_private(out / "work")
+        with self._guard:
             self._attempts[out] = unit
         return out
 

@@ -7,6 +7,7 @@ that carries it; never inside the reviewed tree, where anybody may have put a ``
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import importlib.util
 import json
@@ -139,8 +140,14 @@ def supervision(table: ExecutorConfig, *, startup: float = 0.0, stagger: float =
 
 def path_entries(path: str, forbidden: Sequence[Path] = ()) -> list[str]:
     """The absolute entries of a PATH that do not lie in a ``forbidden`` directory."""
+    return list(_entries(path, tuple(forbidden)))
+
+
+@functools.lru_cache(16)
+def _entries(path: str, forbidden: tuple[Path, ...]) -> tuple[str, ...]:
+    """The same, looked up once: following the links of a PATH takes milliseconds, for every dispatch."""
     entries = [e for e in path.split(os.pathsep) if os.path.isabs(e)]
-    return [e for e in entries if not _below(Path(e), forbidden)]
+    return tuple(e for e in entries if not _below(Path(e), forbidden))
 
 
 def find(
