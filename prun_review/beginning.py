@@ -26,6 +26,12 @@ def check(config: Config, root: Path, executors: Collection[str]) -> None:
             "resume and replay exclude each other",
             remedy="resume asks what is open; replay asks nothing and judges stored answers again",
         )
+    if not (root / config.reviewed).is_dir():
+        raise ConfigError(
+            f"reviewed names no folder: {config.reviewed!r}",
+            place=str(root / config.reviewed),
+            remedy='reviewed in [tool.prun_review] is a folder, relative to the project; "." is all of it',
+        )
     chosen = config.offline_executors if config.offline else config.executors
     for name in (*chosen, *config.executor_tables):
         if not re.fullmatch(r"[A-Za-z0-9_-]+", name):

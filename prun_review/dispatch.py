@@ -85,12 +85,9 @@ class Dispatcher:
     def run(self, unit: Unit, cancel: Cancel) -> Result | Later:
         """The terminal result, on disk if that is possible at all, or how to go on.  Raises only for
         what is our bug."""
-        executor, kind = self.executors[unit.executor], self.kinds.get(unit.brief.contract.kind)
         if unit.id in self.refused:
             return self._refuse(unit, *self.refused[unit.id])
-        if kind is None:
-            known = sorted(self.kinds)
-            return self._refuse(unit, "brief", f"unknown contract {unit.brief.contract.kind!r}: {known}")
+        executor, kind = self.executors[unit.executor], self.kinds[unit.brief.contract.kind]
         try:
             prompt = prompts.compose(unit, kind, fence=secrets.token_hex(8), native=executor.native)
         except PrunError as error:

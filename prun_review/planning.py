@@ -8,10 +8,11 @@ from the probe file any more.
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -114,12 +115,18 @@ def make(
             except BriefError as error:
                 broken[unit.id] = str(error)
         if executor is None:
-            broken.setdefault(unit.id, f"unknown executor {p.executor!r}")
+            broken.setdefault(unit.id, _unknown(p.executor, executors))
         else:
             content = tree.content_hash(unit.files if p.brief.reads else ())
             unit = replace(unit, fingerprint=fingerprint(unit, executor, version(p.executor), content))
         units.append(unit)
     return Plan(tuple(units), tuple(not_asked)), broken
+
+
+def _unknown(name: str, executors: Collection[str]) -> str:
+    near = difflib.get_close_matches(name, executors, 1)
+    known = f"did you mean {near[0]!r}?" if near else f"known executors: {', '.join(sorted(executors))}"
+    return f"unknown executor {name!r}: {known}"
 
 
 def _refuse_unmet(unmet: Sequence[Proposal]) -> None:

@@ -25,8 +25,9 @@ MAX_NAMES = 2_000
 """File names listed; how many were left out is said, with the patterns that name them all."""
 MAX_VIOLATIONS = 100
 
+_READ = "You may only read: change nothing, run nothing that changes anything"
 _ACCESS = {
-    "read": "You may only read: change nothing, run nothing that changes anything, do not use the network.",
+    "read": f"{_READ}, do not use the network.",
     "run": "You may read and run programs in the working directory; do not change files that you were given.",
     "full": "You may read, run programs and change files in the working directory.",
 }
@@ -94,6 +95,9 @@ _WORK = """\
 
 def _surroundings(unit: Unit, tree_note: str) -> str:
     access = _ACCESS.get(unit.brief.access, _ACCESS["read"])
+    if unit.brief.needs:  # what a question needs is mostly behind the network
+        access = f"{_READ}." if access == _ACCESS["read"] else access
+        access += f" For this question you may use: {', '.join(escape(n) for n in unit.brief.needs)}."
     note = f" {escape(tree_note, 2_000)}" if tree_note.strip() else ""
     web = f" {_WEB}" if unit.brief.contract.sources else ""
     return f"# Where you are\n\nThe working directory is the root of the source tree.{note} {access}{web}"

@@ -167,7 +167,7 @@ class Review:
         self._integrity = lambda: (*guard.found, *tree.changed(snapshot), *tree.repository_changed())
         left = tuple(unit for unit in self.plan.units if unit.id not in self.results)
         if left and not replay:
-            say(announcement(replace(self.plan, units=left), self.executors, len(tree.names)))
+            say(announcement(replace(self.plan, units=left), self.executors, len(tree.names), broken))
         self._brakes = pacing.brakes_of(self.config, self.executors, store.append, tell)
         self._dispatcher = Dispatcher(
             store=store,

@@ -50,6 +50,17 @@ def test_it_says_how_to_work(kind: ContractKind) -> None:
         assert said in prompt
 
 
+@pytest.mark.parametrize("access", ["read", "full"])
+def test_what_a_question_needs_is_allowed(access: str) -> None:
+    kind = KINDS["findings"]
+    plain = compose(unit(access=access), kind, fence=FENCE, native=True)
+    assert ("do not use the network" in plain) == (access == "read")
+    asked = compose(unit(access=access, needs=("mcp:gmail", "web")), kind, fence=FENCE, native=True)
+    assert "For this question you may use: mcp:gmail, web." in asked
+    assert "network" not in asked
+    assert ("You may only read: change nothing" in asked) == (access == "read")
+
+
 @pytest.mark.parametrize("kind", ["findings", "choice"])
 def test_native_executors_get_no_template_and_others_get_the_schema(kind: str) -> None:
     native = compose(unit(kind=kind), KINDS[kind], fence=FENCE, native=True)

@@ -103,7 +103,7 @@ def _default_panels(root: Any, config: Any) -> Sequence[Any]:
 
 
 def _print(plan: Plan, review: Review, broken: Mapping[str, str], *, prompts: bool) -> None:
-    from prun_review.reporting import announcement, cost_range
+    from prun_review.reporting import announcement, cost_range, sendable
 
     for unit in plan.units:
         print(f"{unit.executor:10} {one_line(unit.id, 200)}")
@@ -115,8 +115,8 @@ def _print(plan: Plan, review: Review, broken: Mapping[str, str], *, prompts: bo
     for left in plan.not_asked:
         print(f"{'not asked':10} {one_line(left.case)} {one_line(left.executor)}: {one_line(left.text)}")
     print()
-    print(announcement(plan, review.executors, None))
-    for line in cost_range(plan, review.executors, review.root):
+    print(announcement(plan, review.executors, None, broken))
+    for line in cost_range(sendable(plan, broken), review.executors, review.root):
         print(line)
 
 

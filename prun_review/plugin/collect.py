@@ -133,6 +133,10 @@ class Collector:
         executor = self.executors.get(name)
         return executor is None or kind not in self.kinds or kind in executor.contracts
 
+    def _check_kind(self, kind: str) -> None:
+        if kind not in self.kinds:
+            raise BriefError(f"unknown contract {kind!r}", remedy="known: " + ", ".join(sorted(self.kinds)))
+
     def _restricted(self) -> bool:
         return self.config.offline or self.config.sources.get("executors") == "command line"
 
@@ -199,6 +203,7 @@ class Collector:
                 folder=item.path.parent,
                 timeout=self.config.timeout,
             )
+            self._check_kind(brief.contract.kind)
         except Exception as error:  # a probe's own prompt function may raise anything
             return Brief(""), f"brief cannot be built: {type(error).__name__}: {error}"
         return brief, ""

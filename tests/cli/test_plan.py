@@ -27,7 +27,7 @@ def test_units_files_and_receivers_without_a_dispatch(project: Project) -> None:
     assert "panels/probe_app.py::probe_app[left]" in done.stdout
     assert "findings, access read, 1 files, at most 900 s" in done.stdout
     assert "1 to left (vendor-left, paid); 1 to right (vendor-right, paid); about src/app.py" in done.stdout
-    assert "left: 1 units, at most 2 dispatches; cost not estimable" in done.stdout
+    assert "left: 1 unit, at most 2 dispatches; cost not estimable" in done.stdout
     assert project.calls() == []
     assert not (project.path / ".prun").exists()
     assert not (project.path / "reports").exists()
@@ -46,6 +46,24 @@ def test_a_broken_brief_is_named_and_the_status_is_1(project: Project) -> None:
     done = plan(project)
     assert done.returncode == 1
     assert "BROKEN: reads: 'nowhere/*.py' matches no file" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("mark", "told"),
+    [
+        ("contract='poem'", "unknown contract 'poem'"),
+        ("executors=['lefd']", "unknown executor 'lefd': did you mean 'left'?"),
+    ],
+)
+def test_what_is_not_sent_is_not_counted(project: Project, mark: str, told: str) -> None:
+    project.probe(f"{ONE}\n@brief({mark})\ndef probe_bad():\n    '''x'''\n")
+    done = plan(project)
+    assert done.returncode == 1, done.stderr
+    assert told in done.stdout
+    assert "2 units of 1 case: 1 to left (vendor-left, paid); 1 to right (vendor-right, paid)" in done.stdout
+    assert "broken, not sent" in done.stdout
+    assert "left: 1 unit, at most 2 dispatches" in done.stdout
+    assert plan(project, "--prompts").returncode == 1
 
 
 @pytest.mark.parametrize(

@@ -106,6 +106,10 @@ def probe_function(module):
         ("@brief(contract='poem')\ndef probe_bad():\n    '''x'''", "unknown contract 'poem'*"),
         ("@brief(contract=choice('a'))\ndef probe_bad():\n    '''x'''", "choice() needs two options or more"),
         ("@brief(executors=['cdx'])\ndef probe_bad():\n    '''x'''", "unknown executor 'cdx'*"),
+        (
+            "@brief(executors=['rigth'])\ndef probe_bad():\n    '''x'''",
+            "unknown executor 'rigth': did you mean 'right'?",
+        ),
         ("@brief(reads=['src/nothing*.py'])\ndef probe_bad():\n    '''x'''", "*src/nothing*"),
         ("@brief(reads=['../outside'])\ndef probe_bad():\n    '''x'''", "*../outside*"),
         ("@brief(reads=['/etc/passwd'])\ndef probe_bad():\n    '''x'''", "*/etc/passwd*"),
@@ -132,6 +136,12 @@ def test_a_malformed_brief_fails_its_items_only(
     result.stdout.fnmatch_lines([f"*{message.strip('*')}*"])
     assert sorted(project.calls()) == ["left", "right"]
     assert project.report()["verdict"]["outcome"] == "INCOMPLETE"
+    said = result.stdout.str()
+    assert "2 units of 1 case: 1 to left (vendor-left, paid); 1 to right (vendor-right, paid)" in said
+    broken = {u["id"] for u in project.report()["units"] if u["reason"] == "brief"}
+    assert broken
+    assert f"; {len(broken)} broken, not sent" in said
+    assert "our own error" not in said
 
 
 def test_an_empty_prompt_without_docstrings_is_an_error(
@@ -219,6 +229,7 @@ def test_bad_options_are_usage_errors(project: Project, option: tuple[str, ...],
 @pytest.mark.parametrize(
     ("line", "message"),
     [
+        ('reviewed = "nope"', "reviewed names no folder: 'nope'"),
         ("job = 3", "did you mean 'jobs'"),
         ('jobs = "many"', "jobs must be a whole number"),
         ("[tool.prun_review.gate]\nmod = 'report'", "did you mean 'mode'"),
