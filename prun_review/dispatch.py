@@ -72,6 +72,8 @@ class Dispatcher:
     """What ``verify`` found, each told and in the ledger once."""
     tell: Callable[[str], None] = lambda text: None
     """Tells a person something at once."""
+    noticed: dict[str, Path] = field(default_factory=dict)
+    """``Command.notice`` -> the attempt whose start told it."""
     vouched: Mapping[tuple[str, int], str] = field(default_factory=dict)
     """(slug, attempt) -> digest that a replayed output must have; where there are any, there is no
     attempt beyond them."""
@@ -238,6 +240,8 @@ class Dispatcher:
 
         until = time.monotonic() + unit.brief.timeout  # its own time begins later, when it runs
         process = self.launcher.start(replace(launch, timeout=unit.brief.timeout))
+        if command.notice and not self.vouched and self.noticed.setdefault(command.notice, out) is out:
+            self.tell(command.notice)
         cancel.on_request(process.stop)
         look = partial(self.store.look, out, command)
         ended = supervise.watch(process, look, executor.sign, watched, heard=heard, until=until)

@@ -80,6 +80,8 @@ class Command:
     """Files to write below ``Request.out`` first, by relative name."""
     outputs: tuple[str, ...] = ()
     """Files below ``Request.out`` to read afterwards, by relative name."""
+    notice: str = ""
+    """What a person must know once it runs; told once a run."""
 
 
 @dataclass(frozen=True, slots=True)

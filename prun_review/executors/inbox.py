@@ -163,6 +163,7 @@ class Inbox:
             cwd=request.out,
             stdin=(request.prompt + _WHERE.format(**paths)).encode("utf-8", "replace"),
             files={ABOUT: json.dumps(about, indent=1).encode() + b"\n"},
+            notice=f"questions for {self.name} wait in {self.folder}/*.prompt.md",
         )
 
     def _place(self, root: Path) -> Path:

@@ -72,14 +72,18 @@ def test_its_answer_is_judged_and_cross_checked_like_any_other(
 ) -> None:
     panel.answers({"payload": payload(finding())})
     with session(panel, payload(finding())) as taken:
-        assert panel.run("panels/", *workers).ret == 1
+        first = panel.run("panels/", *workers)
+    assert first.ret == 1
+    assert first.stdout.str().count("questions for session wait in .prun-inbox/*.prompt.md") == 1
     report = panel.report()
     assert report["verdict"]["outcome"] == "FAIL"
     assert [(f["class"], f["executors"]) for f in report["findings"]] == [("consensus", ["left", "session"])]
     assert len(taken) == 1
     # judged again from what the run keeps; no question is put to anybody
     before = sorted(p.name for p in (panel.path / ".prun-inbox").iterdir())
-    assert panel.run("panels/", "--prun-replay", report["run_id"], *workers).ret == 1
+    again = panel.run("panels/", "--prun-replay", report["run_id"], *workers)
+    assert again.ret == 1
+    assert "questions for session" not in again.stdout.str()
     assert panel.report()["findings"] == report["findings"]
     assert sorted(p.name for p in (panel.path / ".prun-inbox").iterdir()) == before
 
