@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from prun_review import document, rundir
+from prun_review.config import Config
 from prun_review.errors import LaunchError, RunDirError
 from prun_review.ledger import LedgerReader
 from prun_review.model import ExecutorInfo, Exit, Plan, Result, Unit
+from prun_review.pool import unanswered
 from prun_review.ports import Launch, Located, Site
 from prun_review.runview import LEDGER
 from prun_review.runwriter import STREAMS
@@ -60,6 +62,35 @@ class Replay:
     def refusals(self, plan: Plan) -> dict[str, tuple[str, str]]:
         """Unit id -> (reason, text) of every planned unit that the stored run cannot answer."""
         return {u.id: why for u in plan.units if (why := self._refusal(u))}
+
+    def settled(self, plan: Plan) -> list[Result]:
+        """What the stored run says of units without an attempt: there is no output to judge again."""
+        found = ((unit, self._results.get(unit.id)) for unit in plan.units if not self._refusal(unit))
+        return [
+            unanswered(unit, stored.status, stored.reason, stored.message)
+            for unit, stored in found
+            if stored and stored.status in ("failed", "not-run") and (unit.slug, 1) not in self.vouched
+        ]
+
+    def notes(self, plan: Plan, config: Config) -> list[str]:
+        """What to say once of units that the stored run has nothing of, and what to do about it."""
+        strange = sorted({unit.executor for unit in plan.units} - self._infos.keys())
+        lost = sum(u.id not in self._results and u.executor in self._infos for u in plan.units)
+        told = (
+            [f"run {self.run_id} has no result that its ledger vouches for of {lost} units"] if lost else []
+        )
+        if not strange or not self._infos:
+            return told
+        stored = sorted(self._infos)
+        remedy = f"--prun-executors {','.join(stored)}"
+        if config.offline:
+            remedy += " in place of --prun-offline"
+        elif set(stored) <= set(config.offline_executors):
+            remedy = "add --prun-offline"
+        return [
+            *told,
+            f"run {self.run_id} asked {', '.join(stored)}, not {', '.join(strange)}: {remedy}",
+        ]
 
     def _refusal(self, unit: Unit) -> tuple[str, str] | None:
         stored = self._results.get(unit.id)

@@ -152,11 +152,14 @@ class Review:
         self._facts = replace(
             facts, replay_of=replay.run_id if replay else "", resumed_from=taken.runs if taken else ()
         )
+        store.again = bool(replay)
         store.write_plan(self.plan)
         store.write_document(document.start(self._facts, self.plan))
         self.started = True
         if taken:
             self._adopt(taken, say)
+        if replay:
+            self._settle_again(replay, refused, say)
         if launcher is None:
             self.stop("dispatch-off", "nothing was dispatched: dispatch is off")
             return
@@ -212,6 +215,14 @@ class Review:
         self._stored.update(result.unit for result in taken.results)
         for result in taken.results:
             self._take(result)
+
+    def _settle_again(self, replay: Replay, refused: Collection[str], say: Callable[[str], None]) -> None:
+        """What a replay has nothing to judge of is as the stored run says."""
+        for note in replay.notes(self.plan, self.config):
+            say(note)
+        for result in replay.settled(self.plan):
+            if result.unit not in refused:
+                self._take(result)
 
     # --- while it runs ----------------------------------------------------------------------
 

@@ -163,11 +163,12 @@ def costs(root: Path) -> dict[str, list[float]]:
 
 
 def _history(root: Path) -> Iterator[list[dict[str, Any]]]:
-    """The result events of the newest runs, the newest first."""
+    """The result events of the newest runs, the newest first; not of what was replayed or taken over:
+    another run has those."""
     for _, path in zip(range(HISTORY), stored(root), strict=False):
         lines = files.take_regular(path, LEDGER, LEDGER_CAP).data.split(b"\n")
         events = [event for event in map(ledger.parse, lines) if event]
-        yield [event for event in events if event["event"] == "result"]
+        yield [event for event in events if event["event"] == "result" and not event.get("again")]
 
 
 def publish(root: Path, run_id: str, texts: Mapping[str, str]) -> Path:

@@ -57,6 +57,8 @@ class RunDir(RunView):
         """What was last seen of attempts that run."""
         self._finished: set[str] = set()
         self._secrets: frozenset[str] = frozenset()
+        self.again = False
+        """True in a replay: its results took no time and cost nothing that another run has not told."""
 
     @property
     def id(self) -> str:
@@ -105,9 +107,9 @@ class RunDir(RunView):
 
     def finish(self, result: Result) -> None:
         """Write the terminal result and its ledger entry; a second call for a unit is refused."""
-        self._finish(result, durable=True)
+        self._finish(result, durable=True, again=self.again)
 
-    def _finish(self, result: Result, *, durable: bool) -> None:
+    def _finish(self, result: Result, *, durable: bool, again: bool) -> None:
         slug = checked_slug(result.slug)
         with self._guard:
             if slug in self._finished:
@@ -129,6 +131,7 @@ class RunDir(RunView):
                 attempts=result.attempts,
                 seconds=round(result.seconds, 3),
                 cost_usd=result.usage.cost_usd,
+                **({"again": True} if again else {}),
             )
         except BaseException:
             with self._guard:
@@ -155,7 +158,7 @@ class RunDir(RunView):
         for event in events:
             self.append(event["event"], **{k: v for k, v in event.items() if k not in ("event", "at")})
         self.append("taken-over", unit=unit.id, slug=unit.slug, run=source.path.name)
-        self._finish(result, durable=False)
+        self._finish(result, durable=False, again=True)
 
     def state(self, executor: str) -> Path:
         """The directory of an executor for the whole run, made on the first call."""

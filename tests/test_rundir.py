@@ -592,6 +592,21 @@ class TestHistory:
         }
         assert sorted(rundir.costs(tmp_path)["codex"]) == [0.25, 0.5]
 
+    def test_what_is_replayed_or_taken_over_does_not_count_twice(self, tmp_path: Path) -> None:
+        answer = result(unit(), seconds=10.0, usage=Usage(cost_usd=0.25))
+        first = rundir.create(tmp_path, now=NOW)
+        first.finish(answer)
+        first.close()
+        replay = rundir.create(tmp_path, now=NOW + 1)
+        replay.again = True
+        replay.finish(replace(answer, seconds=0.0))
+        replay.close()
+        resumed = rundir.create(tmp_path, now=NOW + 2)
+        resumed.adopt(unit(), replace(answer, seconds=7.0), rundir.RunView(first.path), [])
+        resumed.close()
+        assert rundir.costs(tmp_path) == {"codex": [0.25]}
+        assert list(rundir.durations(tmp_path).values()) == [10.0]
+
     def test_only_so_many_runs_are_looked_at(self, tmp_path: Path) -> None:
         for n in range(rundir.HISTORY + 1):
             run = rundir.create(tmp_path, now=NOW + n)

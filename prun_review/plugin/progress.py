@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 QUIET = 30.0
 """Seconds of silence that are worth a word."""
 
+TOLD = ("stalled", "not-stored")
+"""Reasons that were told when they were seen, or that a replay has told for all at once."""
+
 
 class Progress:
     """A heartbeat line every ``every`` seconds; losses at once."""
@@ -70,12 +73,12 @@ class Progress:
     def finished(self, result: Result) -> None:
         """A unit has ended; one without an answer is told at once.
 
-        Why units are not run was told where that was decided, and a stall when it was seen.
+        Why units are not run or not stored was told where that was decided, and a stall when it was seen.
         """
         if result.ok:
             return
         self._lost += 1
-        if self._lost <= 20 and result.status != "not-run" and result.reason != "stalled":
+        if self._lost <= 20 and result.status != "not-run" and result.reason not in TOLD:
             self.tell(f"{result.executor} {result.status}: {result.reason} {result.unit}")
 
     def _beat(self) -> None:

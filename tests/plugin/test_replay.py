@@ -36,6 +36,18 @@ def test_stored_answers_may_name_files_below_their_own_snapshot(project: Project
     assert project.report()["findings"] == first["findings"]
 
 
+def test_units_that_were_not_run_are_still_not_run(project: Project) -> None:
+    project.probe(ONE)
+    project.run("panels/", "--prun-dispatch", "off")
+    first = project.report()
+    assert {(u["status"], u["reason"]) for u in first["units"]} == {("not-run", "dispatch-off")}
+    project.run("panels/", "--prun-replay", first["run_id"])
+    again = project.report()
+    for key in ("status", "reason", "message"):
+        assert [u[key] for u in again["units"]] == [u[key] for u in first["units"]]
+    assert project.calls() == []
+
+
 def test_changed_content_or_question_makes_stored_answers_stale(project: Project) -> None:
     project.probe(ONE)
     project.answers({"payload": payload()})
@@ -60,7 +72,8 @@ def test_an_altered_result_is_not_replayed(project: Project) -> None:
     run = project.report()["run_id"]
     for file in (project.path / ".prun/runs" / run / "units").glob("*/result.json"):
         file.write_text(file.read_text().replace('"high"', '"low"'))
-    project.run("panels/", "--prun-replay", run)
+    said = project.run("panels/", "--prun-replay", run).stdout.str()
+    assert said.count(f"] run {run} has no result that its ledger vouches for of 2 units") == 1
     assert {u["reason"] for u in project.report()["units"]} == {"not-stored"}
 
 

@@ -45,3 +45,12 @@ def test_a_replay_of_the_analysers_finds_what_they_found(shop: Project) -> None:
         assert again["findings"] == first["findings"]
         assert again["verdict"]["outcome"] == "FAIL"
         assert [u["status"] for u in again["units"]] == [u["status"] for u in first["units"]]
+
+
+def test_a_replay_that_asks_others_says_once_what_to_do(shop: Project) -> None:
+    shop.run("panels/", "--prun-offline", "-k", "visitors")
+    run = shop.report()["run_id"]
+    said = shop.run("panels/", "-k", "visitors", "--prun-replay", run).stdout.str()
+    assert said.count(f"run {run} asked bandit, pylint, ruff, not codex, sonnet: add --prun-offline") == 1
+    assert "] codex failed" not in said
+    assert {u["reason"] for u in shop.report()["units"]} == {"not-stored"}
