@@ -112,14 +112,14 @@ def test_the_probe_examples_are_collected_as_described_and_run(project: Project)
 
 def test_every_option_and_every_key_is_in_the_tables() -> None:
     plugin = (ROOT / "prun_review/plugin/__init__.py").read_text(encoding="utf-8")
-    options = set(re.findall(r'"(--prun-[a-z]+)"', plugin))
-    assert options == set(re.findall(r"--prun-[a-z]+", README)) - {"--prun-base"}
+    options = set(re.findall(r'"(--prun-[a-z-]+)"', plugin))
+    assert options == set(re.findall(r"--prun-[a-z-]+", README)) - {"--prun-base"}
+    ours, theirs = README.split("## Configuration")[1].split("##")[0].split("An executor's table")
     keys = {f.name for f in fields(Config)} - {"sources", "executor_tables", "gate", "folders"}
     keys |= {f"gate.{f.name}" for f in fields(Policy)}
-    shown = set(re.findall(r"^\| `([a-z_.]+)`", README.split("## Configuration")[1].split("##")[0], re.M))
-    assert shown == keys
-    [row] = [line for line in README.splitlines() if line.startswith("| `executor.NAME`")]
-    assert set(re.findall(r"`(\w+)`", row)) == {f.name for f in fields(ExecutorConfig)} - {"name"}
+    assert set(re.findall(r"^\| `([a-z_.]+)`", ours, re.M)) == keys
+    first = "".join(line.split(" | ")[0] for line in theirs.splitlines() if line.startswith("| `"))
+    assert set(re.findall(r"`(\w+)`", first)) == {f.name for f in fields(ExecutorConfig)} - {"name"}
 
 
 def test_the_test_command_is_the_one_that_ci_runs() -> None:
