@@ -232,6 +232,7 @@ class ProcessLauncher:
         except LaunchError:
             process.abandon()
             self._discard(process)
+            reap.sweep_tag(tag)  # its shim may have been stopped after it started the worker
             raise
         if begun:
             return process
@@ -253,6 +254,7 @@ class ProcessLauncher:
         for process in live:
             process.wait(max(0.0, deadline - time.monotonic()))
         self._control.close()
+        self._zygote.send_signal(getattr(signal, "SIGCONT", 0))  # a worker may have stopped it
         if not _ended(self._zygote, END_LIMIT):
             self._zygote.kill()
             self._zygote.wait()

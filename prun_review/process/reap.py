@@ -31,6 +31,7 @@ TAG = "PRUN_DISPATCH"
 HAS_PROC = not strays.NEEDED
 """Descendants can be seen without help."""
 
+_PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -55,6 +56,12 @@ def prctl(option: int, value: int) -> bool:
 def become_subreaper() -> bool:
     """Adopt the orphans of the own tree from now on; False where that is impossible."""
     return prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def wake_at_death_of_parent() -> None:
+    """Let the system send SIGCONT when the parent dies, to a process that was stopped meanwhile.  It
+    does so as well when only the thread ends that started this one, where it does no harm."""
+    prctl(_PR_SET_PDEATHSIG, signal.SIGCONT)
 
 
 def descendants(roots: Iterable[int]) -> list[int]:

@@ -8,6 +8,9 @@ between two forks is a page more that each shim keeps for itself, so it does lit
 When the harness is gone it waits for its shims and ends too.  It is a subreaper as well, so the
 tree of a shim that was SIGKILLed falls to it and is ended here: TERM, grace, KILL.  Nests of earlier
 zygotes that were SIGKILLed together with all their shims are ended at the start.
+
+A worker can send SIGSTOP to its shim and to the zygote, which then do not see the harness die.  So the
+system wakes the zygote, the zygote its shims, and one that does not end for all that is KILLed.
 """
 
 from __future__ import annotations
@@ -26,6 +29,8 @@ LOOK = 1.0
 """Seconds between looks at the shims; only the end of a killed one waits for it."""
 TICK = 0.02
 """Seconds between looks while orphans are being ended."""
+LIMIT = reap.GRACE + reap.KILL_LIMIT + 1.0
+"""Seconds from the end of the harness in which every shim has ended its tree, or given up."""
 REHEARSALS = 10
 """CPython 3.11 rewrites the code of a function at its eighth call."""
 _ROOM = socket.CMSG_SPACE(4) if hasattr(socket, "CMSG_SPACE") else 0
@@ -39,6 +44,8 @@ class Zygote:
         self.control = control
         self.nest = nest
         self.open = True
+        self.limit = 0.0
+        """When shims are KILLed; has a meaning once the harness is gone."""
         self.born = REHEARSALS
         """Numbers the cells; those below were used before."""
         self.shims: dict[int, str] = {}
@@ -56,6 +63,8 @@ class Zygote:
             pause = TICK if self.orphans_since is not None or not self.open else LOOK
             if not self.open:
                 time.sleep(pause)
+                if time.monotonic() >= self.limit:
+                    self.tell_shims(signal.SIGKILL)
             elif poller.poll(pause * 1000 if self.shims else None):
                 self.answer()
             self.reap()
@@ -72,11 +81,18 @@ class Zygote:
         if not data:
             self.control.close()
             self.open = False
+            self.limit = time.monotonic() + LIMIT
+            self.tell_shims(signal.SIGCONT)
         for _, _, descriptor in ancillary:
             lifeline = int.from_bytes(descriptor, sys.byteorder)
             os.set_inheritable(lifeline, False)  # a descriptor that was sent is not close-on-exec
             self.fork(lifeline)
             os.close(lifeline)
+
+    def tell_shims(self, number: int) -> None:
+        """Signal all of them; none is collected here, so the numbers are theirs."""
+        for pid in self.shims:
+            reap.send(pid, number)
 
     def fork(self, lifeline: int) -> None:
         try:
@@ -169,6 +185,7 @@ def main(control: int, cgroups: int, libraries: str) -> None:
     if libraries:
         sys.path.append(libraries)
     disk.limit_files()
+    reap.wake_at_death_of_parent()
     place = cgroup.home() if cgroups else ""
     zygote = Zygote(_endpoint(control), cgroup.make_nest(place))
     rehearse(zygote.nest, contained=reap.become_subreaper() and reap.HAS_PROC)

@@ -8,17 +8,20 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from prun_review.errors import LaunchError
+from prun_review.ports import Launch
 from prun_review.process import reap
 from prun_review.process.launch import ProcessLauncher
 
 from .trees import PATIENCE, TREES, alive, end_all, launch, new_tag, parent_of, survivors, tree, until
 
 FOREVER = "sleep 600"
+STARTS = 20
 
 
 @pytest.fixture(params=[True, False], ids=["cgroup", "bare"])
@@ -110,9 +113,16 @@ def start_harness(
     tmp_path: Path, tags: dict[str, str], mode: str = "plain"
 ) -> tuple[subprocess.Popen[str], list[int]]:
     """A harness of its own with all trees up; it, the pid of its fork (or 1) and of the workers."""
+    trees = [tree(where(tmp_path, name), name, tag=tags[name], last=FOREVER) for name in TREES]
+    harness, pids = begin_harness(trees, mode)
+    wait_ready(tmp_path)
+    return harness, pids
+
+
+def begin_harness(them: list[Launch], mode: str = "plain") -> tuple[subprocess.Popen[str], list[int]]:
+    """The same with any launches, as soon as they are started."""
     launches = []
-    for name in TREES:
-        it = tree(where(tmp_path, name), name, tag=tags[name], last=FOREVER)
+    for it in them:
         fields = {key: getattr(it, key) for key in it.__dataclass_fields__}
         launches.append({k: str(v) if isinstance(v, Path) else v for k, v in fields.items()})
     harness = subprocess.Popen(
@@ -124,7 +134,6 @@ def start_harness(
         harness.stdin.write(json.dumps(launches))
         harness.stdin.close()
         pids: list[int] = json.loads(harness.stdout.readline())
-    wait_ready(tmp_path)
     return harness, pids
 
 
@@ -159,6 +168,60 @@ def test_shims_and_harness_are_killed(tmp_path: Path, tags: dict[str, str]) -> N
     for tag in tags.values():
         until(lambda tag=tag: not survivors(tag))
     until(lambda: not alive(*zygotes))
+
+
+def test_the_harness_is_killed_while_shims_and_zygote_are_stopped(
+    tmp_path: Path, tags: dict[str, str]
+) -> None:
+    """A worker can send SIGSTOP to them; neither sleeps through the end of the harness."""
+    harness, (_, *workers) = start_harness(tmp_path, tags)
+    shims = {parent_of(pid) for pid in workers if alive(pid)}
+    (zygote,) = {parent_of(shim) for shim in shims}
+    try:
+        for pid in (zygote, *shims):
+            os.kill(pid, signal.SIGSTOP)
+        harness.kill()
+        harness.wait()
+        for tag in tags.values():
+            until(lambda tag=tag: not survivors(tag))
+        until(lambda: not alive(zygote))
+    finally:
+        for pid in (zygote, *shims):
+            reap.send(pid, signal.SIGKILL)
+
+
+def test_a_shim_that_is_stopped_again_and_again_is_killed(tmp_path: Path, tags: dict[str, str]) -> None:
+    """After the time that TERM and KILL may take, when the harness is gone."""
+    tag = tags["plain"]
+    script = "trap '' TERM; while kill -STOP $PPID; do : > ready; done"
+    harness, (_, worker) = begin_harness([launch(tmp_path, "/bin/sh", "-c", f"sleep 0.2; {script}", tag=tag)])
+    shim = parent_of(worker)
+    zygote = parent_of(shim)
+    until((tmp_path / "ready").exists)
+    harness.kill()
+    harness.wait()
+    try:
+        until(lambda: not survivors(tag) and not alive(zygote), 2 * PATIENCE)
+    finally:
+        reap.send(shim, signal.SIGKILL)
+
+
+def test_a_start_that_nobody_answered_leaves_no_worker(
+    tmp_path: Path, launcher: ProcessLauncher, tags: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker stops its shim before that has said that it runs.  Not each of them wins this race."""
+    monkeypatch.setattr("prun_review.process.launch.BIRTH_LIMIT", 1.0)
+    tag = tags["plain"]
+    for _ in range(STARTS):
+        stopping = launch(tmp_path, "/bin/sh", "-c", "kill -STOP $PPID; exec sleep 600", tag=tag)
+        with suppress(LaunchError):
+            process = launcher.start(stopping)
+            shim = parent_of(process.pid)
+            until(lambda shim=shim: " T " in Path(f"/proc/{shim}/stat").read_text())
+            process.stop()
+            os.kill(shim, signal.SIGCONT)
+            assert process.wait(PATIENCE)
+        assert survivors(tag) == []
 
 
 def test_a_shim_is_killed(tmp_path: Path, launcher: ProcessLauncher, tags: dict[str, str]) -> None:
