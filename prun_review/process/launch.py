@@ -254,7 +254,7 @@ class ProcessLauncher:
         for process in live:
             process.wait(max(0.0, deadline - time.monotonic()))
         self._control.close()
-        self._zygote.send_signal(getattr(signal, "SIGCONT", 0))  # a worker may have stopped it
+        self._zygote.send_signal(signal.SIGCONT)  # a worker may have stopped it
         if not _ended(self._zygote, END_LIMIT):
             self._zygote.kill()
             self._zygote.wait()
@@ -269,6 +269,7 @@ class ProcessLauncher:
         _ours.add(ours)
         with theirs, self._lock:
             while not self._closed:
+                self._zygote.send_signal(signal.SIGCONT)  # a worker may have stopped it
                 try:
                     socket.send_fds(self._control, [b"+"], [theirs.fileno()])
                     return self._zygote, ours

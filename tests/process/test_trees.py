@@ -206,6 +206,17 @@ def test_a_shim_that_is_stopped_again_and_again_is_killed(tmp_path: Path, tags: 
         reap.send(shim, signal.SIGKILL)
 
 
+def test_a_stopped_zygote_starts_what_comes_next(
+    tmp_path: Path, launcher: ProcessLauncher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("prun_review.process.launch.BIRTH_LIMIT", 10.0)
+    script = "kill -STOP $(cut -d ' ' -f 4 /proc/$PPID/stat)"
+    for name in ("1", "2"):
+        ended = launcher.start(launch(tmp_path / name, "/bin/sh", "-c", script)).wait(PATIENCE)
+        assert ended
+        assert (ended.code, ended.ended_by) == (0, "")
+
+
 def test_a_start_that_nobody_answered_leaves_no_worker(
     tmp_path: Path, launcher: ProcessLauncher, tags: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
