@@ -177,7 +177,7 @@ def remove(path: str) -> bool:
 def _is_nest(name: str) -> bool:
     begin, digits, end = NAME
     middle = name.removeprefix(begin).removesuffix(end)
-    return name == begin + middle + end and len(middle) == digits and middle.isalnum()
+    return name == begin + middle + end and len(middle) == digits and set(middle) <= set("0123456789abcdef")
 
 
 def _names(place: str) -> list[str]:

@@ -170,8 +170,9 @@ def test_what_outlived_harness_zygote_and_shims_is_ended_at_the_next_start(
                 reap.send(victim, signal.SIGKILL)
 
 
-def test_an_empty_nest_is_removed_and_no_other_cgroup_is(place: str) -> None:
-    left, other = f"{place}/prun_review-0123456789ab.nest", f"{place}/prun_review-mine"
+@pytest.mark.parametrize("name", ["mine", "my0own0tests.nest"])
+def test_an_empty_nest_is_removed_and_no_other_cgroup_is(place: str, name: str) -> None:
+    left, other = f"{place}/prun_review-0123456789ab.nest", f"{place}/prun_review-{name}"
     os.makedirs(f"{left}/3/of-a-worker")
     os.mkdir(other)
     try:
