@@ -135,10 +135,10 @@ class Review:
         if launcher:
             self._stack.callback(launcher.close)
         tree = self._stack.enter_context(self.tree())
-        programs = replay or Programs(self.executors, self.env, launcher)
         used = sorted(
             {p.executor for p in proposals if not p.not_asked and not p.error} & set(self.executors)
         )
+        programs = replay or Programs(self.executors, self.env, launcher)
         if dispatching:
             programs.locate(used, forbidden(self.reviewed, tree.names, self.root))
         plan, broken = planning.make(proposals, tree, self.executors, programs.version)
@@ -147,17 +147,7 @@ class Review:
         if replay:
             refused = {**replay.refusals(self.plan), **refused}
         infos = [programs.info(name) for name in used]
-        facts = beginning.facts(store.id, self.config, self.plan, tree.revision, infos)
-        taken = self._resume(store)
-        self._facts = replace(
-            facts, replay_of=replay.run_id if replay else "", resumed_from=taken.runs if taken else ()
-        )
-        store.again = bool(replay)
-        store.write_plan(self.plan)
-        store.write_document(document.start(self._facts, self.plan))
-        self.started = True
-        if taken:
-            self._adopt(taken, say)
+        self._record(beginning.facts(store.id, self.config, self.plan, tree.revision, infos), replay, say)
         if replay:
             self._settle_again(replay, refused, say)
         if launcher is None:
@@ -198,6 +188,20 @@ class Review:
         self._pool = pacing.pool_of(self.config, self._dispatcher, self.plan, self.root, workers)
         self._brakes.spent(self.results.values())
         self._pool.start(left)
+
+    def _record(self, facts: RunFacts, replay: Replay | None, say: Callable[[str], None]) -> None:
+        """Put the beginning of the run, and what it takes over, on disk."""
+        store = self.open_store()
+        taken = self._resume(store)
+        self._facts = replace(
+            facts, replay_of=replay.run_id if replay else "", resumed_from=taken.runs if taken else ()
+        )
+        store.again = bool(replay)
+        store.write_plan(self.plan)
+        store.write_document(document.start(self._facts, self.plan))
+        self.started = True
+        if taken:
+            self._adopt(taken, say)
 
     def _resume(self, store: rundir.RunDir) -> TakenOver | None:
         if not self.config.resume:
