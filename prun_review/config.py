@@ -64,6 +64,22 @@ class ExecutorConfig:
     """Seconds of silence that a finished answer gets before a program that does not exit is ended."""
     inbox: str = ""
     """``inbox``: the folder for prompts and results, relative to the trusted root."""
+    isolated: bool = False
+    """``analyser``: it loads neither code nor configuration from the tree; others are refused in the
+    profile ``untrusted``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Egress:
+    """The table ``[tool.prun_review.egress]``: what may leave the machine, and to whom."""
+
+    send_to: tuple[str, ...] = ()
+    """Executors or vendors that may be sent anything; empty: those that are asked."""
+    never: tuple[str, ...] = ("**/.env", "**/.env.*", "**/*.pem", "**/id_*")
+    """Patterns of files that are sent to nobody: they are left out of the snapshot."""
+    secrets: str = "redact"
+    """``redact``: secrets in files are masked before anybody reads them; ``refuse``: the run does not
+    start; ``send``: they are sent as they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +118,23 @@ class Config:
     include_untracked: bool = False
     exclude: tuple[str, ...] = ()
     """Further patterns that are left out of the reviewed tree."""
+    base: str = ""
+    """Review the change since this revision (of the trusted root's repository) and not the whole tree."""
+    head: str = ""
+    """What is reviewed: a revision, or a folder with another checkout; empty: the work tree."""
+    previous: str = ""
+    """Run whose unresolved blockers on the same head are carried over: its id or path, or ``latest``."""
+    about: str = ""
+    """File with the change's own title and description, to be sent with it as data."""
+    profile: str = "auto"
+    """``trusted``, ``untrusted``, or ``auto``: untrusted where ``head`` is given and ``CI`` is set."""
+    containment: str = "none"
+    """``bwrap``: every worker runs in a mount namespace of its own (bubblewrap)."""
+    guarded: tuple[str, ...] = ()
+    """Further patterns of files that change the review itself when a change touches them."""
+    accept: str = "prun-accept.toml"
+    """The trusted root's file of what named persons answer for."""
+    egress: Egress = field(default_factory=Egress)
     exit_codes: str = "plain"
     """``plain`` (0, 1) or ``extended`` (10 for INCOMPLETE)."""
     gate: Policy = field(default_factory=Policy)
@@ -132,6 +165,9 @@ _CHOICES = {
     "mode": ("enforce", "report"),
     "rule": ("consensus", "single"),
     "block": SEVERITIES,
+    "secrets": ("redact", "refuse", "send"),
+    "profile": ("auto", "trusted", "untrusted"),
+    "containment": ("none", "bwrap"),
     "reader": ("sarif", "pylint-json2"),
     "type": ("codex", "claude", "command", "analyser", "inbox"),
 }
@@ -163,6 +199,8 @@ def load(
 def _set(config: Config, name: str, value: Any, place: str) -> Config:
     if name == "gate":
         return replace(config, gate=_table(Policy(), value, f"{place[:-1]}.gate]"))
+    if name == "egress":
+        return replace(config, egress=_table(Egress(), value, f"{place[:-1]}.egress]"))
     if name == "folders":
         return replace(config, folders=_folders(config, value, place))
     if name == "executor":

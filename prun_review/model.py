@@ -30,6 +30,12 @@ GROUNDINGS = ("unchecked", "exact", "moved", "line-only", "unlocated", "unground
 """How a finding stands to the reviewed tree; see :mod:`prun_review.grounding`."""
 
 
+PLACEMENTS = ("added", "deleted", "context", "outside", "pre-existing")
+"""Where a finding stands in a reviewed change; see :mod:`prun_review.placement`."""
+
+MAX_DIFF = 60_000
+"""Characters of a diff in one prompt: about 20,000 tokens."""
+
 _SHOWN = 60
 """Characters of a title in a ``repr``."""
 _LISTED = 2
@@ -39,6 +45,17 @@ _LISTED = 2
 def severity_rank(severity: str) -> int:
     """0 for ``info`` up to 4 for ``critical``; ``ValueError`` for any other word."""
     return SEVERITIES.index(severity)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A stretch of a file."""
+
+    file: str
+    line: int | None = None
+    """First line, counted from 1."""
+    end_line: int | None = None
+    """Last line, inclusive."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -75,6 +92,20 @@ class Finding:
     """One of :data:`GROUNDINGS`."""
     note: str = ""
     """What grounding or salvage did to it, for people."""
+    side: str | None = None
+    """In a change: ``new`` (the head) or ``old`` (the base, at the old path) is where ``file``,
+    ``line`` and ``quote`` belong; None where nothing was said or no change is reviewed."""
+    cause: Place | None = None
+    """In a change: what of it makes this place wrong, where the defect itself stands elsewhere."""
+    placement: str = ""
+    """One of :data:`PLACEMENTS`, set by the harness and never by the reviewer; empty where no change
+    is reviewed, or where the finding has no place."""
+    caused: bool = False
+    """``cause`` lies inside a hunk of the change."""
+    beside: bool = False
+    """Proven to be none of the change's doing: reported, and never gated on."""
+    mapped: Place | None = None
+    """Of a finding on the old side: its place in the head's coordinates, for comparing."""
 
     def __repr__(self) -> str:
         """``<Finding critical src/auth/login.py:6 'SQL injection...'>``: what a failing assertion shows."""
@@ -188,6 +219,8 @@ class Contract:
     """For ``choice``: what each option is scored on."""
     sources: bool = False
     """The answer also lists the web pages that it stands on, with the HTTP status of each."""
+    change: bool = False
+    """For ``findings``: it is about a change, so each finding also says side and cause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +251,10 @@ class Brief:
     """Seconds of wall time for one attempt."""
     needs: tuple[str, ...] = ()
     """What its executor must provide (``mcp:gmail``), as executor tables declare it."""
+    scope: str = "tree"
+    """``tree``: the reviewed tree as it is; ``diff``: what a change does (``--prun-base``)."""
+    max_diff: int = MAX_DIFF
+    """With ``diff``: characters of the diff that one prompt holds; over it the case is split by file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +275,12 @@ class Unit:
     """``file:line`` of the probe."""
     repeat: int = 1
     files: tuple[str, ...] = ()
-    """What ``brief.reads`` names in the reviewed tree, sorted."""
+    """What ``brief.reads`` names in the reviewed tree, sorted; with scope ``diff`` the changed files
+    of this unit (a deleted one under the name that it had)."""
+    inlined: tuple[str, ...] = ()
+    """With scope ``diff``: those of ``files`` whose diff the prompt holds."""
+    coverage: float = 0.0
+    """The least share of ``files`` that the answer must have examined, 0 to 1; 0: any one file."""
     fingerprint: str = ""
     """sha256 over question, executor, model, effort and the content it is about."""
 
@@ -314,6 +356,9 @@ class Reading:
     the conclusion in one line."""
     examined: tuple[str, ...] = ()
     """With ``findings``: the files that the analyser went through, relative to the tree's root."""
+    touched: tuple[str, ...] | None = None
+    """What its tool events name, as text: paths that were opened, commands that were run and what these
+    printed.  None where the program tells nothing of its tools."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -442,6 +487,63 @@ class Revision:
     """Patterns and kinds that were left out."""
     notes: tuple[str, ...] = ()
     """What was not taken and why: links that leave the tree, submodules, untracked files."""
+    base: str = ""
+    """With ``--prun-base``: SHA of the commit that the change goes to; else empty, as the next two."""
+    merge_base: str = ""
+    """SHA of the commit that the change starts from: what the head is compared with."""
+    head: str = ""
+    """SHA of the head commit; with ``dirty`` the work tree on top of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedFile:
+    """One file of the reviewed change, as a run records it."""
+
+    path: str
+    """Its name in the head; of a deleted file the name that it had."""
+    old_path: str = ""
+    """Its name in the base; empty for an added file."""
+    status: str = "modified"
+    """``added``, ``deleted``, ``modified`` or ``renamed``."""
+    kind: str = "text"
+    """``text``, ``link``, ``binary``, ``lfs``, ``submodule``, ``mode`` (only its mode changed) or
+    ``withheld`` (never sent)."""
+    added: int = 0
+    """Lines."""
+    deleted: int = 0
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Acceptance:
+    """What a named person answers for, as the trusted root's file says."""
+
+    kind: str
+    """``review-change``: a change of the review itself; ``outage``: an executor that is away."""
+    subject: str
+    """The digest that the report printed, or the executor's name."""
+    by: str
+    reason: str
+    until: str = ""
+    """The last day on which it counts, ``YYYY-MM-DD`` in UTC; empty: without an end."""
+    expired: bool = False
+    """``until`` was over when the run began: it is listed, and counts for nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """A blocker of an earlier run on the same head that this run does not hold."""
+
+    run: str
+    """Id of the run that found it first."""
+    finding: str
+    """Its id there."""
+    severity: str
+    title: str
+    place: str
+    """``file:line``, or empty."""
+    outcome: str
+    """What it led to there: ``FAIL`` or ``INCOMPLETE``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -454,6 +556,11 @@ class Policy:
     """``consensus``: two independent executors per case; ``single``: one answer is enough."""
     block: str = "high"
     """Findings of this severity or worse can fail the gate."""
+    uncovered: tuple[str, ...] = ()
+    """Patterns of changed files that no probe needs to look at (of the run's own policy only)."""
+    min_coverage: float = -1.0
+    """The least share of a unit's files that its answer must have examined, 0 to 1; -1: half of the
+    files of a change, any one file of a tree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -489,3 +596,15 @@ class RunFacts:
     """Run ids from which results of the same fingerprint were taken over."""
     budget: str = ""
     """The budget of the run in words, and what of it was spent; empty where there is none."""
+    change: tuple[ChangedFile, ...] = ()
+    """All files of the reviewed change, sorted; empty also where no change is reviewed."""
+    alters: tuple[str, ...] = ()
+    """Files of the change that change the review itself: panels, conftest, policy, configuration."""
+    alters_digest: str = ""
+    """sha256 over what ``alters`` became: what a person accepts."""
+    acceptances: tuple[Acceptance, ...] = ()
+    """All of the trusted root's file, expired ones too."""
+    carried: tuple[Carried, ...] = ()
+    """Blockers of ``--prun-previous``."""
+    profile: str = "trusted"
+    """``trusted`` or ``untrusted``."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from prun_review.model import Answer, Contract, Exit, Plan, Reading, Result, Unit, Violation
+from prun_review.model import Answer, Brief, Contract, Exit, Plan, Reading, Result, Unit, Violation
 
 # --- executors: build a command, read its output; they start nothing -------------------------
 
@@ -65,6 +65,11 @@ class Request:
     """The surroundings' environment; an executor takes from it by name only what it needs."""
     former: Site | None = None
     """In a replay: where the attempt was made whose output is read."""
+    beside: Path | None = None
+    """In a review of a change: the read-only directory with ``CHANGE.diff``, ``CHANGED.tsv`` and the
+    pre-images below ``base/``, absolute."""
+    contained: bool = False
+    """The worker runs in a mount namespace that holds only what the request names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +166,8 @@ class Executor(Protocol):
     provides: frozenset[str]
     """What it has beyond answering (``mcp:gmail``), for briefs with ``needs``."""
     supervision: Supervision
+    suffix: str
+    """What the names of the files that it can look at end with; empty: any."""
 
     def locate(self, env: Mapping[str, str], forbidden: Sequence[Path]) -> Located | Missing:
         """Find the program; never below a ``forbidden`` directory or by a relative PATH entry."""
@@ -182,6 +189,10 @@ class Executor(Protocol):
 
     def read(self, output: Output, request: Request) -> Reading:
         """Classify the output and find the answer in it; never raises on hostile output."""
+
+    def exposes(self, brief: Brief, env: Mapping[str, str], *, contained: bool) -> tuple[str, ...]:
+        """What hostile content could make a worker of it reach or run under this brief, one line each;
+        empty where nothing secret is in reach.  The profile ``untrusted`` refuses what is not empty."""
 
 
 # --- processes ------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from prun_review.config import Config, ExecutorConfig
+from prun_review.config import Config, Egress, ExecutorConfig
 from prun_review.model import Policy
 from tests.plugin.conftest import Project, payload, project
 
@@ -113,10 +113,10 @@ def test_the_probe_examples_are_collected_as_described_and_run(project: Project)
 def test_every_option_and_every_key_is_in_the_tables() -> None:
     plugin = (ROOT / "prun_review/plugin/__init__.py").read_text(encoding="utf-8")
     options = set(re.findall(r'"(--prun-[a-z-]+)"', plugin))
-    assert options == set(re.findall(r"--prun-[a-z-]+", README)) - {"--prun-base"}
+    assert options == set(re.findall(r"--prun-[a-z-]+", README))
     ours, theirs = README.split("## Configuration")[1].split("##")[0].split("An executor's table")
-    keys = {f.name for f in fields(Config)} - {"sources", "executor_tables", "gate", "folders"}
-    keys |= {f"gate.{f.name}" for f in fields(Policy)}
+    keys = {f.name for f in fields(Config)} - {"sources", "executor_tables", "gate", "folders", "egress"}
+    keys |= {f"gate.{f.name}" for f in fields(Policy)} | {f"egress.{f.name}" for f in fields(Egress)}
     assert set(re.findall(r"^\| `([a-z_.]+)`", ours, re.M)) == keys
     first = "".join(line.split(" | ")[0] for line in theirs.splitlines() if line.startswith("| `"))
     assert set(re.findall(r"`(\w+)`", first)) == {f.name for f in fields(ExecutorConfig)} - {"name"}

@@ -28,7 +28,7 @@ from prun_review.executors.reports import Context, Report, relative
 from prun_review.executors.sources import Sources
 from prun_review.executors.suppressions import Suppressions
 from prun_review.executors.tools import BUILT_IN, Start, Tool, template
-from prun_review.model import SEVERITIES, Finding, Findings, Reading
+from prun_review.model import SEVERITIES, Brief, Finding, Findings, Reading
 from prun_review.ports import Command, Executor, Located, Missing, Output, Request, Seen, Sign, Supervision
 
 
@@ -67,6 +67,7 @@ class Analyser:
         self.lineage = table.lineage or tool.lineage
         self.limit = table.limit or None
         self.identity = _identity(table)
+        self.suffix = tool.suffix
 
     def locate(self, env: Mapping[str, str], forbidden: Sequence[Path]) -> Located | Missing:
         """The program; for pylint and bandit the Python that has them."""
@@ -169,6 +170,11 @@ class Analyser:
             findings=Findings(kept),
             examined=tuple(files),
         )
+
+    def exposes(self, brief: Brief, env: Mapping[str, str], *, contained: bool) -> tuple[str, ...]:
+        """One that loads code or configuration from the tree runs what the tree's author wrote."""
+        alone = self._tool.isolated or self._table.isolated
+        return () if alone else ("it loads code or configuration from the tree",)
 
     def _files(self, request: Request) -> tuple[str, ...]:
         return tuple(name for name in request.unit.files if name.endswith(self._tool.suffix))

@@ -98,6 +98,7 @@ class Claude:
     native: bool = True
     provides: frozenset[str] = frozenset()
     supervision: Supervision = UNWATCHED
+    suffix: str = ""
 
     @classmethod
     def configured(cls, table: ExecutorConfig) -> Claude:
@@ -208,6 +209,10 @@ class Claude:
         if isinstance(text, str) and text.strip() and result.get("num_turns") != 0:
             return Reading("answered", text=text, usage=usage)
         return reasons.failed("no-answer", f"no turn was made or no text given: {said}", usage)
+
+    def exposes(self, brief: Brief, env: Mapping[str, str], *, contained: bool) -> tuple[str, ...]:
+        """Without Bash its tools stay in the working directory; with it nothing is confined."""
+        return ("its Bash is not confined",) if brief.access == "full" else ()
 
 
 def _tools(brief: Brief) -> tuple[str, ...]:

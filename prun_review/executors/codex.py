@@ -20,7 +20,7 @@ from typing import Any
 
 from prun_review.config import ExecutorConfig
 from prun_review.executors import environment, reasons
-from prun_review.model import Reading, Usage
+from prun_review.model import Brief, Reading, Usage
 from prun_review.ports import UNWATCHED, Command, Located, Missing, Output, Request, Seen, Sign, Supervision
 
 SCHEMA, ANSWER = "schema.json", "last.json"
@@ -74,6 +74,7 @@ class Codex:
     native: bool = True
     provides: frozenset[str] = frozenset()
     supervision: Supervision = UNWATCHED
+    suffix: str = ""
 
     @classmethod
     def configured(cls, table: ExecutorConfig) -> Codex:
@@ -179,6 +180,13 @@ class Codex:
         if notice:
             return reasons.failed(notice, f"in place of an answer: {text}", events.usage)
         return Reading("answered", text=text, usage=events.usage)
+
+    def exposes(self, brief: Brief, env: Mapping[str, str], *, contained: bool) -> tuple[str, ...]:
+        """The read-only sandbox reads the whole disk."""
+        found = () if contained else ("its shell reads every file that the user may read",)
+        return (
+            found if brief.access == "read" else (*found, f"access {brief.access!r} runs what it is told to")
+        )
 
 
 def _homes(request: Request) -> dict[str, str]:

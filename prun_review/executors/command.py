@@ -22,7 +22,7 @@ from pathlib import Path
 from prun_review.config import ExecutorConfig
 from prun_review.errors import BriefError, ConfigError
 from prun_review.executors import environment, reasons
-from prun_review.model import Reading
+from prun_review.model import Brief, Reading
 from prun_review.payload import HEADER_NAMES
 from prun_review.ports import UNWATCHED, Command, Located, Missing, Output, Request, Seen, Sign, Supervision
 
@@ -53,6 +53,7 @@ class AnyCommand:
     native: bool = False
     provides: frozenset[str] = frozenset()
     supervision: Supervision = UNWATCHED
+    suffix: str = ""
 
     @classmethod
     def configured(cls, table: ExecutorConfig) -> AnyCommand:
@@ -170,6 +171,10 @@ class AnyCommand:
         if notice:  # a quota sentence with exit status 0 is no answer to ask again about
             return reasons.failed(notice, text)
         return Reading("answered", text=text)
+
+    def exposes(self, brief: Brief, env: Mapping[str, str], *, contained: bool) -> tuple[str, ...]:
+        """What a program does that nobody knows is not known."""
+        return () if contained else ("nothing is known of how it confines itself",)
 
     @property
     def _names_out(self) -> bool:

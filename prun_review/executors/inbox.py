@@ -49,7 +49,7 @@ from pathlib import Path, PurePosixPath
 from prun_review.config import ExecutorConfig
 from prun_review.errors import ConfigError, LaunchError
 from prun_review.executors import environment, inbox_relay, reasons
-from prun_review.model import Reading
+from prun_review.model import Brief, Reading
 from prun_review.payload import is_fallback
 from prun_review.ports import Command, Located, Missing, Output, Request, Seen, Sign, Supervision
 
@@ -92,6 +92,7 @@ class Inbox:
     supervision: Supervision
     paid: bool = True
     native: bool = False
+    suffix: str = ""
 
     @classmethod
     def configured(cls, table: ExecutorConfig, panels: Sequence[str]) -> Inbox:
@@ -179,6 +180,10 @@ class Inbox:
                     f"the inbox {folder} lies in the panels folder {panels}", remedy='inbox = ".prun-inbox"'
                 )
         return folder
+
+    def exposes(self, brief: Brief, env: Mapping[str, str], *, contained: bool) -> tuple[str, ...]:
+        """What the answering session can reach is not known here."""
+        return ("the session that answers is not confined by us",)
 
     def sign(self, seen: Seen) -> Sign:
         """Nothing: the relay ends by itself with the answer."""

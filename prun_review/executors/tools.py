@@ -63,6 +63,8 @@ class Tool:
     """Whether an exit status may stand beside a complete report."""
     suffix: str = ".py"
     """What the names of its files end with; empty: any file."""
+    isolated: bool = False
+    """It loads neither code nor configuration from the tree."""
 
 
 # --- ruff -----------------------------------------------------------------------------------
@@ -188,6 +190,7 @@ RUFF = Tool(
     version=("--version",),
     start=_start_ruff,
     answers=lambda code: code in (0, 1),
+    isolated=True,
 )
 PYLINT = Tool(
     name="pylint",
@@ -209,6 +212,7 @@ BANDIT = Tool(
     version=(*_ISOLATED, "-m", "bandit", "--version"),
     start=_start_bandit,
     answers=lambda code: code in (0, 1),
+    isolated=True,
 )
 BUILT_IN = {tool.name: tool for tool in (RUFF, PYLINT, BANDIT)}
 

@@ -28,6 +28,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add(
         "--prun-stall", type=float, metavar="S", help="seconds of silence that end an attempt; 0: never (600)"
     )
+    add("--prun-base", metavar="REV", help="review the change since this revision, not the whole tree")
+    add("--prun-head", metavar="REV|DIR", help="what is reviewed (default: the work tree)")
+    add("--prun-previous", metavar="RUN", help="carry over unresolved blockers of that run: id, path, latest")
+    add("--prun-about", metavar="FILE", help="title and description of the change, sent with it as data")
+    add(
+        "--prun-profile",
+        choices=("auto", "trusted", "untrusted"),
+        help="how far the reviewed tree is trusted",
+    )
     add("--prun-timeout", type=float, metavar="S", help="seconds for one attempt (default: 900)")
     add("--prun-heartbeat", type=float, metavar="S", help="seconds between progress lines (default: 60)")
 

@@ -79,6 +79,11 @@ def options(config: pytest.Config) -> dict[str, Any]:
         "budget": option.prun_budget,
         "retries": option.prun_retries,
         "stall": option.prun_stall,
+        "base": option.prun_base,
+        "head": option.prun_head,
+        "previous": option.prun_previous,
+        "about": option.prun_about,
+        "profile": option.prun_profile,
         "resume": option.prun_resume_from or ("latest" if option.prun_resume else None),
     }
     if option.prun_executors is not None:
