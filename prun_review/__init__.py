@@ -14,16 +14,18 @@ if TYPE_CHECKING:
     from prun_review.model import Finding as Finding
     from prun_review.model import Pair as Pair
     from prun_review.probes import brief as brief
+    from prun_review.probes import changed as changed
     from prun_review.probes import choice as choice
 
 __version__ = "0.1.0"
-__all__ = ["Finding", "Pair", "brief", "choice", "crosscheck"]
+__all__ = ["Finding", "Pair", "brief", "changed", "choice", "crosscheck"]
 
 _HOMES = {
     "Finding": "model",
     "Pair": "model",
     "crosscheck": "matching",
     "brief": "probes",
+    "changed": "probes",
     "choice": "probes",
 }
 

@@ -1,4 +1,4 @@
-"""What a probe file imports: ``brief`` and ``choice``; and how marks become one brief.
+"""What a probe file imports: ``brief``, ``choice``, ``changed``; and how marks become one brief.
 
 ``brief`` is a pytest marker.  It checks nothing when it is applied: a malformed brief must fail its
 own item, not the import of the whole file, so all checks are in :func:`resolve`.
@@ -19,16 +19,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from prun_review.errors import BriefError
-from prun_review.model import Brief, Contract
+from prun_review.model import MAX_DIFF, Brief, Contract
+from prun_review.slices import matching
 
 if TYPE_CHECKING:
     import pytest
 
+    from prun_review.change import Listed
+
 MARK = "brief"
-FIELDS = ("prompt", "reads", "contract", "sources", "executors", "needs", "access", "timeout", "repeat")
-SHAPING = ("executors", "needs", "contract", "sources", "repeat")
+FIELDS = (
+    *("prompt", "reads", "contract", "sources", "executors", "needs", "access", "timeout", "repeat"),
+    *("scope", "max_diff"),
+)
+SHAPING = ("executors", "needs", "contract", "sources", "repeat", "scope", "max_diff")
 """Fields that decide how many items there are: they stand on the function or the module only."""
 ACCESS = ("read", "run", "full")
+SCOPES = ("tree", "diff")
+DIFF_LIMIT = 1_000_000
+"""Characters that ``max_diff`` may be at most."""
 
 
 def brief(
@@ -42,6 +51,8 @@ def brief(
     access: str | None = None,
     timeout: float | None = None,
     repeat: int | None = None,
+    scope: str | None = None,
+    max_diff: int | None = None,
     **unknown: Any,
 ) -> pytest.MarkDecorator:
     """Say what a probe asks.  A marker: on a function, in ``pytestmark``, in ``pytest.param(marks=)``.
@@ -53,7 +64,9 @@ def brief(
     and only with ``access="full"``.  executors: who is asked, instead of the configured ones.  needs:
     what they must provide (``"mcp:gmail"``), as ``provides`` in executor tables declares it.  access:
     ``"read"`` (default), ``"run"``, ``"full"``.  timeout: seconds per attempt.  repeat: how often
-    each executor is asked.
+    each executor is asked.  scope: ``"diff"`` asks about what a change does (``--prun-base``) to the
+    files that ``reads`` names; the case is not asked where none of them changed.  max_diff: characters
+    of the diff in one prompt; over it the case is split by file into several.
     """
     import pytest
 
@@ -67,6 +80,8 @@ def brief(
         "access": access,
         "timeout": timeout,
         "repeat": repeat,
+        "scope": scope,
+        "max_diff": max_diff,
     }
     mark: pytest.MarkDecorator = getattr(pytest.mark, MARK)(
         **{k: v for k, v in given.items() if v is not None}, **unknown
@@ -77,6 +92,36 @@ def brief(
 def choice(*options: str, criteria: Sequence[str] = ()) -> Contract:
     """The contract of a design question: choose one of ``options``, scoring each on ``criteria``."""
     return Contract("choice", tuple(options), tuple(criteria))
+
+
+class Changed(tuple[str, ...]):
+    """Changed files; a type of its own so that an empty one in ``parametrize`` is known for what it is."""
+
+    __slots__ = ()
+
+
+_listing: tuple[Listed, ...] | None = None
+"""The change that this process collects probes of: probe files are imported, so nothing can be handed in."""
+
+
+def set_change(listing: tuple[Listed, ...] | None) -> None:
+    """Say which change is reviewed, before probe files are imported; None: none is."""
+    global _listing
+    _listing = listing
+
+
+def current_change() -> tuple[Listed, ...] | None:
+    """The changed files of this session; None where no change is reviewed."""
+    return _listing
+
+
+def changed(*patterns: str) -> Changed:
+    """The changed files that patterns name, all of them without any: sorted, deleted ones too.
+
+    For ``parametrize`` in a probe file.  Empty where nothing matches and where no change is reviewed:
+    the case is then not asked.  ``BriefError`` for a malformed pattern.
+    """
+    return Changed(entry.path for entry in matching(_listing or (), patterns))
 
 
 def merge(marks: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
@@ -101,6 +146,8 @@ class Shape:
     """Who is asked; None: the configured ones."""
     needs: tuple[str, ...] = ()
     repeat: int = 1
+    scope: str = "tree"
+    max_diff: int = MAX_DIFF
 
 
 def shape(fields: Mapping[str, Any]) -> Shape:
@@ -114,10 +161,24 @@ def shape(fields: Mapping[str, Any]) -> Shape:
     if not isinstance(repeat, int) or isinstance(repeat, bool) or not 1 <= repeat <= 100:
         raise BriefError(f"repeat is {repeat!r}", remedy="a whole number from 1 to 100")
     needs = tuple(dict.fromkeys(_strings("needs", fields.get("needs", ()))))
-    return Shape(_contract(fields), executors, needs, repeat)
+    scope, max_diff = _scope(fields)
+    return Shape(_contract(fields, scope), executors, needs, repeat, scope, max_diff)
 
 
-def _contract(fields: Mapping[str, Any]) -> Contract:
+def _scope(fields: Mapping[str, Any]) -> tuple[str, int]:
+    scope, limit = fields.get("scope", "tree"), fields.get("max_diff", MAX_DIFF)
+    if scope not in SCOPES:
+        raise BriefError(f"scope is {scope!r}", remedy="one of " + ", ".join(SCOPES))
+    if "max_diff" in fields and scope != "diff":
+        raise BriefError(
+            "max_diff goes with scope='diff'", remedy="brief(scope='diff', max_diff=...), or leave it out"
+        )
+    if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= DIFF_LIMIT:
+        raise BriefError(f"max_diff is {limit!r}", remedy=f"a whole number from 1 to {DIFF_LIMIT}")
+    return scope, limit
+
+
+def _contract(fields: Mapping[str, Any], scope: str) -> Contract:
     contract = fields.get("contract", Contract())
     if isinstance(contract, str):
         contract = Contract(contract)
@@ -132,7 +193,7 @@ def _contract(fields: Mapping[str, Any]) -> Contract:
             "sources go with a payload, and a prose answer has none",
             remedy="contract='findings' or choice('a', 'b'), or leave sources out",
         )
-    return replace(contract, sources=sources)
+    return replace(contract, sources=sources, change=scope == "diff" and contract.kind == "findings")
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,8 +269,22 @@ def resolve(
     seconds = fields.get("timeout", timeout)
     if not isinstance(seconds, (int, float)) or isinstance(seconds, bool) or not 0 < seconds < 10**7:
         raise BriefError(f"timeout is {seconds!r}", remedy="seconds above 0")
-    reads = tuple(fill(p, params) for p in _strings("reads", fields.get("reads", ())))
-    return Brief(prompt.strip(), wanted.contract, reads, access, float(seconds), wanted.needs)
+    reads = reads_of(fields, params)
+    return Brief(
+        prompt.strip(),
+        wanted.contract,
+        reads,
+        access,
+        float(seconds),
+        wanted.needs,
+        wanted.scope,
+        wanted.max_diff,
+    )
+
+
+def reads_of(fields: Mapping[str, Any], params: Mapping[str, Any]) -> tuple[str, ...]:
+    """The patterns of merged fields, filled; ``BriefError`` where they are no list of strings."""
+    return tuple(fill(p, params) for p in _strings("reads", fields.get("reads", ())))
 
 
 def fill(text: str, params: Mapping[str, Any]) -> str:
