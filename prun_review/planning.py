@@ -16,13 +16,21 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from prun_review.change import Listed
 from prun_review.codec import encode
 from prun_review.errors import BriefError, PlanError
-from prun_review.model import Brief, NotAsked, Plan, Unit
+from prun_review.model import Brief, NotAsked, Plan, Policy, Unit
+from prun_review.patterns import matcher
 from prun_review.ports import Executor
 
 UNMET = "unmet-needs"
 """Reason code of a proposal that no executor can be asked: such a plan is refused as a whole."""
+UNTOUCHED = "untouched"
+"""Reason code of a case that is about a change, and no file that it is about changed."""
+NO_BASE = "no-base"
+"""Reason code of a case that is about a change where no change is reviewed."""
+DIFF_COVERAGE = 0.5
+"""The least share of the files of a change that an answer must have examined, where nothing is configured."""
 MOST_TOLD = 5
 """Cases named in the error about such a plan."""
 
@@ -44,6 +52,10 @@ class Proposal:
     """Reason code where the item is not put to anybody."""
     text: str = ""
     """The reason in words."""
+    files: tuple[str, ...] = ()
+    """With scope ``diff``: the changed files that it is about."""
+    inlined: tuple[str, ...] = ()
+    """Those of them whose diff the prompt holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +70,26 @@ class Collected:
 class Tree(Protocol):
     """What planning asks of the reviewed tree."""
 
-    names: tuple[str, ...]
-    """Its files."""
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its files."""
+
+    @property
+    def base_names(self) -> tuple[str, ...]:
+        """The files that a change starts from; none where no change is reviewed."""
+
+    @property
+    def listing(self) -> tuple[Listed, ...]:
+        """The changed files."""
 
     def expand(self, patterns: Sequence[str]) -> tuple[str, ...]:
         """The files that patterns name; ``BriefError`` for a pattern that names none."""
 
     def content_hash(self, names: Sequence[str]) -> str:
         """A digest of these files' content; of the whole tree when empty."""
+
+    def slice_hash(self, names: Sequence[str]) -> str:
+        """A digest of what the change does to these changed files, without any commit in it."""
 
 
 def slug_of(unit_id: str) -> str:
@@ -81,7 +105,7 @@ def fingerprint(unit: Unit, executor: Executor, version: str, content: str) -> s
     The time limit is no part of it: who raises it and resumes keeps what was answered in time.
     """
     whose = [unit.executor, executor.vendor, executor.lineage, executor.identity, version]
-    parts = [encode(replace(unit.brief, timeout=0.0)), *whose, content, unit.repeat]
+    parts = [encode(replace(unit.brief, timeout=0.0)), *whose, content, unit.repeat, unit.coverage]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
@@ -90,37 +114,107 @@ def make(
     tree: Tree,
     executors: Mapping[str, Executor],
     version: Callable[[str], str],
+    *,
+    policy: Callable[[str], Policy] = lambda folder: Policy(),
+    about: str = "",
 ) -> tuple[Plan, dict[str, str]]:
     """The plan, and for units whose brief is broken the reason by unit id.
 
+    ``policy`` gives that of a panels folder; ``about`` is what is told of a change beside its diff.
     ``PlanError`` where a probe needs what no executor declares: nothing is dispatched at all, since
     asking the others first would spend on a run that cannot become whole.  Two items of one id
     (``--count``) are two units of different repeats, never one result for two.
     """
     _refuse_unmet([p for p in proposals if p.not_asked == UNMET])
+    planner = _Planner(tree, executors, version, policy, about)
     units: list[Unit] = []
     broken: dict[str, str] = {}
     not_asked: list[NotAsked] = []
     for p in proposals:
-        if p.not_asked:
-            not_asked.append(NotAsked(p.id, p.case, p.folder, p.executor, p.not_asked, p.text))
+        made, error = planner.take(p)
+        if isinstance(made, NotAsked):
+            not_asked.append(made)
             continue
-        unit = Unit(p.id, slug_of(p.id), p.case, p.folder, p.executor, p.brief, p.place, p.repeat)
-        executor = executors.get(p.executor)
-        if p.error:
-            broken[unit.id] = p.error
-        else:
-            try:
-                unit = replace(unit, files=_files(unit, tree, executor))
-            except BriefError as error:
-                broken[unit.id] = str(error)
-        if executor is None:
-            broken.setdefault(unit.id, _unknown(p.executor, executors))
-        else:
-            content = tree.content_hash(unit.files if p.brief.reads else ())
-            unit = replace(unit, fingerprint=fingerprint(unit, executor, version(p.executor), content))
-        units.append(unit)
+        units.append(made)
+        if error:
+            broken[made.id] = error
     return Plan(tuple(units), tuple(not_asked)), broken
+
+
+@dataclass(frozen=True)
+class _Planner:
+    """What all proposals of a run are planned with."""
+
+    tree: Tree
+    executors: Mapping[str, Executor]
+    version: Callable[[str], str]
+    policy: Callable[[str], Policy]
+    about: str
+
+    def take(self, p: Proposal) -> tuple[Unit | NotAsked, str]:
+        """What a proposal becomes, and why its brief is broken."""
+        executor = self.executors.get(p.executor)
+        unit = Unit(p.id, slug_of(p.id), p.case, p.folder, p.executor, p.brief, p.place, p.repeat)
+        error = p.error
+        try:
+            # A pattern with a typo in it touches nothing either, and must not pass for that reason.
+            if p.brief.scope == "diff" and p.not_asked in ("", UNTOUCHED) and not error:
+                _check_reads(p.brief.reads, self.tree)
+            if p.not_asked:
+                return _left_out(p, p.not_asked, p.text), ""
+            if not error:
+                unit = self._with_files(unit, p, executor)
+        except BriefError as found:
+            error = str(found)
+        if executor is None:
+            return unit, error or _unknown(p.executor, self.executors)
+        if unit.brief.scope == "diff" and not unit.files and not error:
+            text = f"no file that ends with {executor.suffix} is left of what changed"
+            return _left_out(p, UNTOUCHED, text), ""
+        content = self._content(unit)
+        return replace(
+            unit, fingerprint=fingerprint(unit, executor, self.version(p.executor), content)
+        ), error
+
+    def _with_files(self, unit: Unit, p: Proposal, executor: Executor | None) -> Unit:
+        """The unit with what it is about, and how much of that its answer must have looked at."""
+        agent = executor is None or executor.paid
+        if unit.brief.scope == "tree":
+            # An analyser gets a file list always; an agent finds the files itself.
+            files = self.tree.expand(unit.brief.reads) if unit.brief.reads or agent else self.tree.names
+            return replace(unit, files=files, coverage=self._coverage(unit, 0.0) if agent else 0.0)
+        if agent:
+            least = self._coverage(unit, DIFF_COVERAGE)
+            return replace(unit, files=p.files, inlined=p.inlined, coverage=least)
+        there = set(self.tree.names)
+        suffix = executor.suffix if executor else ""
+        return replace(unit, files=tuple(f for f in p.files if f in there and f.endswith(suffix)))
+
+    def _coverage(self, unit: Unit, default: float) -> float:
+        if unit.brief.contract.kind != "findings":
+            return 0.0
+        wanted = self.policy(unit.folder).min_coverage
+        return default if wanted < 0 else wanted
+
+    def _content(self, unit: Unit) -> str:
+        """A digest of what the unit is about."""
+        if unit.brief.scope != "diff":
+            return self.tree.content_hash(unit.files if unit.brief.reads else ())
+        told = hashlib.sha256(self.about.encode(errors="surrogatepass")).hexdigest()
+        return f"{self.tree.slice_hash(unit.files)} {told}"
+
+
+def _left_out(p: Proposal, reason: str, text: str) -> NotAsked:
+    return NotAsked(p.id, p.case, p.folder, p.executor, reason, text)
+
+
+def _check_reads(reads: Sequence[str], tree: Tree) -> None:
+    """``BriefError`` for a pattern that names no file, neither before the change nor after it."""
+    for pattern in reads:
+        named = matcher([pattern])
+        before = (entry.path for entry in tree.listing)
+        if not any(map(named, (*before, *tree.base_names))):
+            tree.expand([pattern])
 
 
 def _unknown(name: str, executors: Collection[str]) -> str:
@@ -138,10 +232,3 @@ def _refuse_unmet(unmet: Sequence[Proposal]) -> None:
             remedy="declare it in the table of an executor that has it:"
             ' [tool.prun_review.executor.NAME] provides = ["..."]',
         )
-
-
-def _files(unit: Unit, tree: Tree, executor: Executor | None) -> tuple[str, ...]:
-    """What ``reads`` names.  An analyser gets a file list always; an agent finds the files itself."""
-    if unit.brief.reads or executor is None or executor.paid:
-        return tree.expand(unit.brief.reads)
-    return tree.names

@@ -57,7 +57,9 @@ def test_a_file_more_changes_few_slices() -> None:
     assert 10 <= len(before) <= 20
     kept = []
     for n in range(60):
-        more = sorted([*listing, Listed(f"pkg{n % 7}/mod{n % 3}/new{n}.py", "text", 300)], key=lambda e: e.path)
+        more = sorted(
+            [*listing, Listed(f"pkg{n % 7}/mod{n % 3}/new{n}.py", "text", 300)], key=lambda e: e.path
+        )
         after = {part.files for part in cut(more, (), 6000)}
         kept.append(len(before & after) / len(before))
     # The one that it falls into always changes, and now and then a cut moves.
