@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from prun_review.model import Answer, Brief, Contract, Exit, Plan, Reading, Result, Unit, Violation
+
+if TYPE_CHECKING:
+    from prun_review.redaction import Spot
 
 # --- executors: build a command, read its output; they start nothing -------------------------
 
@@ -87,6 +90,11 @@ class Command:
     """Files below ``Request.out`` to read afterwards, by relative name."""
     notice: str = ""
     """What a person must know once it runs; told once a run."""
+    readable: tuple[Path, ...] = ()
+    """Beside what the request names: what it needs of the disk when it runs contained, such as the rest
+    of its installation."""
+    writable: tuple[Path, ...] = ()
+    """The same, to be written: a login that it refreshes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +287,21 @@ class Reader(Protocol):
 
     def __call__(self, path: str) -> tuple[str, ...] | Missing:
         """The lines of a file (without line ends), or why it cannot be read."""
+
+
+class Redactor(Protocol):
+    """Masks the secrets of files before anybody reads them; :class:`prun_review.redaction.Masks`."""
+
+    @property
+    def spots(self) -> tuple[Spot, ...]:
+        """Every place that was masked so far, sorted."""
+
+    def clean(self, blob: str) -> bool:
+        """Whether the blob of that id is known to hold nothing to mask, so that it need not be read."""
+
+    def __call__(self, name: str, blob: str, content: bytes) -> bytes:
+        """The content of the file ``name`` as reviewers may see it: of the same length, with the same
+        lines.  ``blob`` is its id, or empty."""
 
 
 # --- contracts ------------------------------------------------------------------------------
