@@ -46,6 +46,20 @@ class Group:
         """Who holds it, each once."""
         return tuple(dict.fromkeys(m.executor for m in self.members))
 
+    @property
+    def beside(self) -> bool:
+        """Proven to be none of the change's doing, by every member: it is reported and never blocks.
+
+        What the tree does not hold proves nothing, so an ungrounded one is never beside.
+        """
+        return all(m.finding.beside and m.finding.grounded for m in self.members)
+
+    @property
+    def lead(self) -> Finding:
+        """The finding that says where it is: one that the change brought about, with a line."""
+        every = [m.finding for m in self.members]
+        return min(every, key=lambda f: (f.beside, f.line is None))
+
 
 @dataclass(frozen=True, slots=True)
 class CrossPair:

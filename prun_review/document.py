@@ -16,10 +16,11 @@ from typing import Any
 
 from prun_review import views
 from prun_review.answers import Answers, lay
+from prun_review.changegate import reviewed
 from prun_review.codec import decode, encode
 from prun_review.consensus import Crossing, cross
 from prun_review.folding import Same
-from prun_review.gate import decide
+from prun_review.gate import decide, folders_of
 from prun_review.model import ExecutorInfo, Plan, Reason, Result, RunFacts, Verdict
 from prun_review.tables import agreement
 
@@ -64,8 +65,8 @@ def _assemble(
     crossings: Mapping[str, Crossing],
 ) -> dict[str, Any]:
     executors: dict[str, ExecutorInfo] = views.executors_of(facts, plan)
-    homes = {u.case: u.folder for u in reversed(plan.units)}
-    policies = {case: facts.folders.get(folder, facts.gate) for case, folder in homes.items()}
+    groups = {case: crossing.groups for case, crossing in crossings.items()}
+    folders = folders_of(facts, plan, answers, groups)
     document = {
         "schema_version": SCHEMA_VERSION,
         "run_id": facts.run_id,
@@ -76,13 +77,14 @@ def _assemble(
         "panels": views.panels(plan, answers, executors, ended=verdict is not None),
         "cases": views.cases(plan, answers, executors),
         "units": views.units(plan, answers, "planned" if verdict is None else "missing"),
-        "findings": views.findings(crossings, homes, policies),
+        "findings": views.findings(folders, change=reviewed(facts)),
         "pairs": views.pairs(crossings),
         "agreement": agreement(plan, answers, crossings, executors),
         "causes": [] if verdict is None else views.causes(plan, answers),
         "usage": views.usage(plan, answers, executors),
         "not_asked": [encode(n) for n in plan.not_asked],
         "revision": encode(facts.revision),
+        "change": views.change(facts, folders),
         "facts": encode(facts),
     }
     cleaned: dict[str, Any] = _clean(document)

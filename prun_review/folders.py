@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from prun_review.answers import Answers, sound
 from prun_review.choices import Ballots, ballots
 from prun_review.consensus import CLASSES, Group
 from prun_review.folding import level
 from prun_review.model import SEVERITIES, ExecutorInfo, NotAsked, Policy, Result, Unit
+from prun_review.outages import Outages
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,8 @@ class Folder:
     answers: Answers
     groups: tuple[Group, ...]
     executors: Mapping[str, ExecutorInfo]
+    outages: Outages = field(default_factory=Outages)
+    """Whose missing answers a person answers for, and which cases stand without them."""
 
     @property
     def decides(self) -> bool:
@@ -32,6 +35,14 @@ class Folder:
     def result(self, unit: Unit) -> Result | None:
         """The one result of a unit, or None."""
         return self.answers.by_unit.get(unit.id)
+
+    def policy_of(self, case: str) -> Policy:
+        """The policy of one case: where a vendor is away the word of the other is enough to fail."""
+        return replace(self.policy, rule="single") if case in self.outages.cases else self.policy
+
+    def blocks(self, group: Group) -> str:
+        """What a finding of this folder leads to; see :func:`blocks`."""
+        return blocks(group, self.policy_of(group.case))
 
     def votes(self) -> dict[str, Ballots]:
         """The ballots of every case that asks for a choice."""
@@ -48,8 +59,11 @@ class Folder:
 def blocks(group: Group, policy: Policy) -> str:
     """What a finding leads to by itself: ``FAIL``, ``INCOMPLETE``, or empty where it blocks nothing.
 
-    Under the rule ``single`` one executor's word is enough to answer, so it is enough to fail.
+    Under the rule ``single`` one executor's word is enough to answer, so it is enough to fail.  What
+    is beside a change blocks nothing.
     """
+    if group.beside:
+        return ""
     least = level(policy.block) if policy.block in SEVERITIES else 0
     if group.kind not in CLASSES:
         return "INCOMPLETE"
@@ -71,18 +85,33 @@ def tolerated_severities(folders: Iterable[Folder]) -> list[str]:
         for f in folders
         for g in f.groups
         if g.kind not in ("single", "ungrounded")
-        and not blocks(g, f.policy)
+        and not g.beside
+        and not f.blocks(g)
         and level(g.severity) >= level("high")
     ]
 
 
-def unasked(folders: Iterable[Folder], *, skipped: bool) -> int:
-    """Cases that nobody was asked: those with a skip mark, or the others."""
+def unasked(folders: Iterable[Folder]) -> dict[str, int]:
+    """How many cases nobody was asked: ``skipped`` by a mark, ``untouched`` by the change, or
+    ``not_asked`` for another reason."""
     folders = list(folders)
     asked = {u.case for f in folders for u in f.units}
-    marked = {n.case for f in folders for n in f.not_asked if n.reason == "skipped"} - asked
-    every = {n.case for f in folders for n in f.not_asked} - asked
-    return len(marked if skipped else every - marked)
+    whole: dict[str, set[str]] = {}
+    for left_out in (n for f in folders for n in f.not_asked if n.case not in asked):
+        whole.setdefault(left_out.case, set()).add(left_out.reason)
+    words = ("skipped", "untouched")
+    told = [next((w for w in words if w in reasons), "not_asked") for reasons in whole.values()]
+    return {word: told.count(word) for word in (*words, "not_asked")}
+
+
+def beside_severities(folders: Iterable[Folder]) -> list[str]:
+    """Severities of what stands beside the change and would be worth a remark, or block, within it."""
+    return [
+        g.severity
+        for f in folders
+        for g in f.groups
+        if g.beside and level(g.severity) >= min(level(f.policy.block), level("high"))
+    ]
 
 
 def single_severities(folders: Iterable[Folder]) -> list[str]:
@@ -92,6 +121,7 @@ def single_severities(folders: Iterable[Folder]) -> list[str]:
         for f in folders
         for g in f.groups
         if g.kind == "single"
-        and not blocks(g, f.policy)
+        and not g.beside
+        and not f.blocks(g)
         and level(g.severity) >= min(level(f.policy.block), level("high"))
     ]

@@ -3,12 +3,14 @@
 PASS is what is left when no reason speaks against it, and every reason has a stable code.  An
 exception while deciding is no verdict: whoever calls :func:`decide` makes it INCOMPLETE.
 
-Codes that lead to FAIL: ``consensus``, and ``single-finding`` under the rule ``single``.
+Codes that lead to FAIL: ``consensus``, and ``single-finding`` under the rule ``single``; ``carried``
+where it did before.
 INCOMPLETE: ``missing-result failed:* contract not-run lost-finding unknown-status unknown-severity
 unplanned-result duplicate-result duplicate-unit mismatch one-vendor uncertain contested ungrounded
 brief not-asked:* unknown-folder unknown-class unknown-case stopped unreported nothing-asked
-nothing-answered``, and those of ``RunFacts.integrity``.
-Remarks: ``partial single tolerated dissent skipped not-asked needs probe-failed replay report-only``.
+nothing-answered empty-change uncovered changes-review carried``, and those of ``RunFacts.integrity``.
+Remarks: ``partial single tolerated beside dissent skipped untouched not-asked needs probe-failed replay
+report-only ignored outage``, and ``changes-review`` where a person answers for it.
 """
 
 from __future__ import annotations
@@ -16,11 +18,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from prun_review import changegate
 from prun_review.answers import Answers, doubts, lay, sound, trouble
 from prun_review.consensus import CLASSES, Group
-from prun_review.folders import Folder, blocks, single_severities, tolerated_severities
+from prun_review.folders import Folder, beside_severities, single_severities, tolerated_severities
 from prun_review.independence import dependence, independent_among, known
 from prun_review.model import Plan, Reason, Result, RunFacts, Unit, Verdict
+from prun_review.outages import outages
 from prun_review.verdict import conclude, count, number, short, some, tally, worst
 
 WORTH = (
@@ -38,7 +42,7 @@ def decide(
 ) -> Verdict:
     """The verdict over a whole run; a partial plan is a remark here (see :func:`for_gate_command`)."""
     answers = lay(plan, results)
-    folders = _folders(facts, plan, answers, groups_by_case)
+    folders = folders_of(facts, plan, answers, groups_by_case)
     reasons = [*answers.refused, *_run_reasons(facts, plan, folders, groups_by_case)]
     for folder in folders:
         reasons.extend(_folder_reasons(folder, facts))
@@ -66,25 +70,30 @@ def for_gate_command(verdict: Verdict) -> Verdict:
 # --- the run as a whole -----------------------------------------------------------------------
 
 
-def _folders(
+def folders_of(
     facts: RunFacts, plan: Plan, answers: Answers, groups_by_case: Mapping[str, Sequence[Group]]
 ) -> list[Folder]:
+    """Every panels folder of the run, by name, with what its verdict depends on."""
     home = {unit.case: unit.folder for unit in reversed(plan.units)}
     names = sorted({*facts.folders, *home.values(), *(n.folder for n in plan.not_asked)})
-    return [
-        Folder(
-            name,
-            facts.folders.get(name, facts.gate),
-            tuple(u for u in plan.units if u.folder == name),
-            tuple(n for n in plan.not_asked if n.folder == name),
-            answers,
-            tuple(
-                g for case in sorted(groups_by_case) if home.get(case) == name for g in groups_by_case[case]
-            ),
-            {e.name: e for e in facts.executors},
+    executors = {e.name: e for e in facts.executors}
+    folders = []
+    for name in names:
+        units = tuple(u for u in plan.units if u.folder == name)
+        cases = [case for case in sorted(groups_by_case) if home.get(case) == name]
+        folders.append(
+            Folder(
+                name,
+                facts.folders.get(name, facts.gate),
+                units,
+                tuple(n for n in plan.not_asked if n.folder == name),
+                answers,
+                tuple(g for case in cases for g in groups_by_case[case]),
+                executors,
+                outages(facts, units, answers, executors),
+            )
         )
-        for name in names
-    ]
+    return folders
 
 
 def _run_reasons(
@@ -100,9 +109,8 @@ def _run_reasons(
         reasons.append(Reason("unreported", f"no report spoke of {some(facts.unreported)}"))
     for case in sorted(set(groups_by_case) - {u.case for u in plan.units}):
         reasons.append(Reason("unknown-case", f"findings of {case}, which is not in the plan"))
-    if not plan.units:
-        reasons.append(Reason("nothing-asked", "no unit was asked, so nothing was reviewed"))
-    elif not any(f.decides and f.units for f in folders):
+    reasons += changegate.reasons(facts, plan, folders)
+    if plan.units and not any(f.decides and f.units for f in folders):
         reasons.append(Reason("report-only", "every folder asked is in report mode: nothing gates", "PASS"))
         if not any(sound(u, f.result(u)) for f in folders for u in f.units):
             reasons.append(Reason("nothing-answered", "no unit has an answer to rely on"))
@@ -129,7 +137,7 @@ def _folder_reasons(folder: Folder, facts: RunFacts) -> list[Reason]:
         reasons += _corroboration(folder)
     reasons += _finding_reasons(folder)
     reasons += _choice_remarks(folder)
-    reasons += _left_out(folder)
+    reasons += _left_out(folder, changegate.reviewed(facts))
     return [Reason(code, text, outcome, folder.name) for code, text, outcome in reasons]
 
 
@@ -151,6 +159,8 @@ def _unit_reasons(folder: Folder) -> list[_Row]:
     """One reason per code and executor: twelve units with one cause are one cause."""
     bad: dict[tuple[str, str], dict[str, str]] = {}
     for unit in folder.units:
+        if unit.id in folder.outages.units:
+            continue
         result = folder.result(unit)
         code, message = trouble(unit, result)
         found = [(code, message)] if code else doubts(result) if result else []
@@ -174,7 +184,7 @@ def _corroboration(folder: Folder) -> list[_Row]:
     alone: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
     for case, units in asked.items():
         answered = tuple(dict.fromkeys(u.executor for u in units if sound(u, folder.result(u))))
-        if not independent_among(answered, folder.executors):
+        if not independent_among(answered, folder.executors) and case not in folder.outages.cases:
             everyone = tuple(dict.fromkeys(u.executor for u in units))
             alone.setdefault((everyone, answered), []).append(case)
     rows = []
@@ -196,7 +206,7 @@ def _corroboration(folder: Folder) -> list[_Row]:
 def _finding_reasons(folder: Folder) -> list[_Row]:
     rows = []
     for group in folder.groups:
-        outcome = blocks(group, folder.policy)
+        outcome = folder.blocks(group)
         if outcome:
             rows.append((_finding_code(group, outcome), _describe(group), outcome))
     held = single_severities([folder])
@@ -206,6 +216,9 @@ def _finding_reasons(folder: Folder) -> list[_Row]:
     if passed:
         text = f"{tally(passed)} below the blocking severity {folder.policy.block}"
         rows.append(("tolerated", text, "PASS"))
+    reported = beside_severities([folder])
+    if reported:
+        rows.append(("beside", f"{tally(reported)} beside the change: reported only", "PASS"))
     return rows
 
 
@@ -218,8 +231,9 @@ def _finding_code(group: Group, outcome: str) -> str:
 
 
 def _describe(group: Group) -> str:
-    first = group.members[0].finding
+    first = group.lead
     place = f"{first.file}:{first.line}" if first.file and first.line else first.file or "no place"
+    place += " (old side)" if first.file and first.side == "old" else ""
     return f"{group.severity}: {short(first.title)} ({place}); {group.reason}"
 
 
@@ -232,11 +246,11 @@ def _choice_remarks(folder: Folder) -> list[_Row]:
     return rows
 
 
-def _left_out(folder: Folder) -> list[_Row]:
+def _left_out(folder: Folder, changed: bool) -> list[_Row]:
     """What was not asked: a skip mark, a contract and a need that others meet are decisions, anything
     else is a hole."""
     asked = {u.case for u in folder.units}
-    rows = []
+    rows: list[_Row] = []
     for reason in sorted({n.reason for n in folder.not_asked}):
         those = [n for n in folder.not_asked if n.reason == reason]
         if reason == "needs":  # the others of the case have what the brief needs: that is routing
@@ -250,6 +264,8 @@ def _left_out(folder: Folder) -> list[_Row]:
         text = f"{some([n.id for n in those])}: {short(those[0].text) or reason}"
         if reason == "skipped":
             rows.append(("skipped", f"{len(those)} skipped: {text}", "PASS"))
+        elif reason == "untouched" and changed:
+            rows.append(("untouched", f"{len(those)} untouched by the change: {text}", "PASS"))
         elif reason == "contract":
             nobody = list(dict.fromkeys(n.case for n in those if n.case not in asked))
             if nobody:

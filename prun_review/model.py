@@ -544,6 +544,10 @@ class Carried:
     """``file:line``, or empty."""
     outcome: str
     """What it led to there: ``FAIL`` or ``INCOMPLETE``."""
+    folder: str = ""
+    """The panels folder that it stood in."""
+    members: tuple[Finding, ...] = ()
+    """The findings as they were reported there, to tell whether this run holds it again."""
 
 
 @dataclass(frozen=True, slots=True)

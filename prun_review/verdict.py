@@ -6,7 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from prun_review.answers import sound
 from prun_review.consensus import CLASSES
-from prun_review.folders import Folder, blocks, single_severities, tolerated_severities, unasked
+from prun_review.folders import (
+    Folder,
+    beside_severities,
+    single_severities,
+    tolerated_severities,
+    unasked,
+)
 from prun_review.folding import level
 from prun_review.independence import independent_among
 from prun_review.model import SEVERITIES, Plan, Reason, RunFacts, Verdict
@@ -46,18 +52,18 @@ def count(facts: RunFacts, plan: Plan, folders: Sequence[Folder]) -> dict[str, i
         "items_failed": facts.items_failed,
     }
     counts |= {kind: sum(g.kind == kind for _, g in groups) for kind in CLASSES}
-    counts["blocking"] = sum(bool(blocks(g, f.policy)) for f, g in groups)
+    counts["blocking"] = sum(bool(f.blocks(g)) for f, g in groups)
     counts["dissent"] = sum(bool(b.dissent) for f in folders for b in f.votes().values())
     deciding = [f for f in folders if f.decides]
-    counts["cases_skipped"] = unasked(deciding, skipped=True)
-    counts["cases_not_asked"] = unasked(deciding, skipped=False)
-    alone = single_severities(deciding)
-    tolerated = tolerated_severities(deciding)
-    agreed = [g.severity for f, g in groups if f.decides and blocks(g, f.policy) == "FAIL"]
+    counts |= {f"cases_{why}": n for why, n in unasked(deciding).items()}
+    told = {
+        "alone": single_severities(deciding),
+        "tolerated": tolerated_severities(deciding),
+        "beside": beside_severities(deciding),
+        "failing": [g.severity for f, g in groups if f.decides and f.blocks(g) == "FAIL"],
+    }
     for severity in SEVERITIES:
-        counts[f"{severity}_alone"] = alone.count(severity)
-        counts[f"{severity}_tolerated"] = tolerated.count(severity)
-        counts[f"{severity}_failing"] = agreed.count(severity)
+        counts |= {f"{severity}_{what}": severities.count(severity) for what, severities in told.items()}
     return counts
 
 
@@ -73,21 +79,24 @@ def conclude(reasons: Sequence[Reason], folders: Mapping[str, str], counts: Mapp
 def _line(
     outcome: str, reasons: Sequence[Reason], folders: Mapping[str, str], counts: Mapping[str, int]
 ) -> str:
+    """The verdict as one line: what a remark lets pass is said here, or it would pass unseen."""
     codes = list(dict.fromkeys(r.code for r in reasons if worst([r.outcome]) == "INCOMPLETE"))
     parts = []
     if outcome == "FAIL":
-        failing = [s for s in SEVERITIES for _ in range(counts.get(f"{s}_failing", 0))]
+        failing = _severities(counts, "failing")
         parts += [tally(failing)] if failing else []
         parts += [f"also incomplete: {', '.join(codes)}"] if codes else []
     elif outcome == "INCOMPLETE":
         parts.append(f"{counts.get('answered', 0)} of {number(counts.get('units', 0), 'unit')} answered")
         parts.append(", ".join(codes))
-    parts += [r.text for r in reasons if r.code in ("partial", "replay", "probe-failed", "report-only")]
-    alone = [s for s in SEVERITIES for _ in range(counts.get(f"{s}_alone", 0))]
-    parts += [f"{tally(alone)} held by one vendor only"] if alone else []
-    tolerated = [s for s in SEVERITIES for _ in range(counts.get(f"{s}_tolerated", 0))]
-    parts += [f"{tally(tolerated)} below the blocking severity"] if tolerated else []
-    for key, what in (("cases_not_asked", "not asked"), ("cases_skipped", "skipped")):
+    carried = [r for r in reasons if r.code == "carried"]
+    parts += [f"{number(len(carried), 'blocker')} carried over from an earlier run"] if carried else []
+    parts += [r.text for r in reasons if r.code in _SAID]
+    parts += [r.text for r in reasons if r.code == "changes-review" and r.outcome == "PASS"]
+    for key, what in _TALLIED.items():
+        severities = _severities(counts, key)
+        parts += [f"{tally(severities)} {what}"] if severities else []
+    for key, what in _UNASKED.items():
         n = counts.get(key, 0)
         parts += [f"{number(n, 'case')} {what}"] if n else []
     dissent = counts.get("dissent", 0)
@@ -97,6 +106,31 @@ def _line(
     ]
     parts += shown
     return f"{outcome} ({'; '.join(parts)})" if parts else outcome
+
+
+_SAID = (
+    "partial",
+    "replay",
+    "probe-failed",
+    "report-only",
+    "ignored",
+    "outage",
+)
+"""Codes whose remark stands in the line as it is."""
+_TALLIED = {
+    "alone": "held by one vendor only",
+    "tolerated": "below the blocking severity",
+    "beside": "beside the change",
+}
+_UNASKED = {
+    "cases_not_asked": "not asked",
+    "cases_untouched": "untouched by the change",
+    "cases_skipped": "skipped",
+}
+
+
+def _severities(counts: Mapping[str, int], what: str) -> list[str]:
+    return [s for s in SEVERITIES for _ in range(counts.get(f"{s}_{what}", 0))]
 
 
 def tally(severities: Sequence[str]) -> str:

@@ -1,0 +1,176 @@
+"""What speaks against green in a review of a change: files nobody looked at, a change of the review
+itself, blockers of earlier runs.  And what a person answers for, which is always said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from prun_review.answers import Answers
+from prun_review.covering import Cover
+from prun_review.covering import cover as cover_files
+from prun_review.folders import Folder
+from prun_review.matching import crosscheck
+from prun_review.model import Acceptance, Carried, Finding, Plan, Reason, RunFacts
+from prun_review.verdict import number, short, some, worst
+
+ACCEPT = "prun-accept.toml"
+"""The name of the trusted root's file where the run does not record another."""
+
+
+def reviewed(facts: RunFacts) -> bool:
+    """Whether a change was reviewed."""
+    return bool(facts.revision.base or facts.revision.merge_base or facts.change)
+
+
+def covers(facts: RunFacts, folders: Sequence[Folder]) -> tuple[Cover, ...]:
+    """Who looked at each file of the change.
+
+    A folder in report mode covers nothing, since what it finds never blocks: code moved to where only
+    such a one looks is not reviewed.  Where no folder decides anything, all of them count.
+    """
+    counting = [f for f in folders if f.decides] or list(folders)
+    units = [u for f in counting for u in f.units]
+    answers = counting[0].answers if counting else Answers()
+    executors = {e.name: e for e in facts.executors}
+    return cover_files(facts, units, answers, executors)
+
+
+def reasons(facts: RunFacts, plan: Plan, folders: Sequence[Folder]) -> list[Reason]:
+    """The reasons and remarks of the run as a whole that a change, a person or an earlier run makes."""
+    found = []
+    if reviewed(facts):
+        looked = covers(facts, folders)
+        found += [*_asked(facts, plan, looked), *_uncovered(looked)]
+        found += _altered(facts)
+    elif not plan.units:
+        found.append(_nothing())
+    return [*found, *_outages(folders), *_carried(facts, folders)]
+
+
+def _nothing() -> Reason:
+    return Reason("nothing-asked", "no unit was asked, so nothing was reviewed")
+
+
+def _asked(facts: RunFacts, plan: Plan, looked: Sequence[Cover]) -> list[Reason]:
+    """Why nothing was asked, or that the policy let files pass unseen: a verdict that did not say it
+    would claim more than was looked at."""
+    if not facts.change:
+        text = "base and head hold the same files: there is no change to review"
+        return [Reason("empty-change", f"{text}; look at --prun-base and --prun-head")]
+    ignored = [c for c in looked if c.ignored and not c.cases and not c.altering]
+    of = number(len(looked), "changed file")
+    if plan.units:
+        text = f"{len(ignored)} of {of} looked at by nobody: ignored by gate.uncovered"
+        return [Reason("ignored", text, "PASS")] if ignored else []
+    # There were probes, and the change touches what none of them asks about: else no review was set up.
+    if not any(n.reason == "untouched" for n in plan.not_asked) or any(c.missing for c in looked):
+        return [_nothing()]
+    if len(ignored) == len(looked):
+        text = f"nothing asked: all {of} {'is' if len(looked) == 1 else 'are'} ignored by gate.uncovered"
+    else:
+        rest = len(looked) - len(ignored)
+        text = (
+            f"nothing asked: of {of} {rest} change the review itself and {len(ignored)} are ignored by policy"
+        )
+    return [Reason("ignored", text, "PASS")]
+
+
+def _uncovered(looked: Sequence[Cover]) -> list[Reason]:
+    missing = [c for c in looked if c.missing]
+    if not missing:
+        return []
+    told = some((f"{c.file.path} ({c.why})" for c in missing), 8)
+    text = (
+        f"{len(missing)} of {number(len(looked), 'changed file')} not covered by any answer: {told}; let a "
+        "probe look at them (its reads or changed() patterns), or name them in gate.uncovered"
+    )
+    return [Reason("uncovered", text)]
+
+
+def _altered(facts: RunFacts) -> list[Reason]:
+    if not facts.alters:
+        return []
+    digest = full(facts.alters_digest)
+    files = f"{number(len(facts.alters), 'file')} of the review itself changed: {some(facts.alters, 8)}"
+    by = next((a for a in valid(facts, "review-change") if digest and a.subject == digest), None)
+    if by:
+        return [Reason("changes-review", f"{files}; {accepted(by)}", "PASS")]
+    name = facts.config.get("accept") or ACCEPT
+    text = (
+        f"{files}; who answers for that puts [[review-change]] with digest = "
+        f'"{digest or "(none was recorded)"}", by and reason into {name} of the trusted root'
+    )
+    return [Reason("changes-review", text)]
+
+
+def full(digest: str) -> str:
+    """A digest as a person accepts it: ``sha256:<64 hex>``; empty where there is none."""
+    return digest if digest.startswith("sha256:") or not digest else f"sha256:{digest}"
+
+
+def valid(facts: RunFacts, kind: str) -> list[Acceptance]:
+    """The acceptances of a kind that count."""
+    return [a for a in facts.acceptances if a.kind == kind and not a.expired]
+
+
+def accepted(by: Acceptance) -> str:
+    """``accepted by Ada until 2026-12-01``."""
+    until = f" until {by.until}" if by.until else ""
+    return f"accepted by {short(by.by, 60)}{until}"
+
+
+def _outages(folders: Sequence[Folder]) -> list[Reason]:
+    """One remark for each executor that is away: named with the person, wherever its answer is missing."""
+    hit: dict[tuple[str, Acceptance], dict[str, str]] = {}
+    for folder in folders:
+        if folder.decides:
+            for unit in folder.units:
+                if unit.id in folder.outages.units:
+                    by, why = folder.outages.units[unit.id]
+                    hit.setdefault((unit.executor, by), {})[unit.id] = why
+    found = []
+    for (executor, by), units in hit.items():
+        whys = ", ".join(dict.fromkeys(units.values()))
+        text = f"{executor} away for {number(len(units), 'unit')} ({whys}), {accepted(by)}"
+        found.append(Reason("outage", text, "PASS"))
+    return found
+
+
+def _carried(facts: RunFacts, folders: Sequence[Folder]) -> list[Reason]:
+    """What an earlier run on this head held, and this one does not hold as hard.
+
+    Only a group that itself leads to as much settles one, so a re-run is never milder than the run
+    before; in a folder that is in report mode now, it decides as little as anything else there.
+    """
+    names = {f.name for f in folders}
+    found = []
+    for one in open_carried(facts, folders):
+        place = f" ({one.place})" if one.place else ""
+        text = (
+            f"{one.severity}: {short(one.title)}{place}; run {one.run} found it on this very head, and that "
+            "this run does not hold it as hard settles nothing: change the code"
+        )
+        outcome = worst((one.outcome, "INCOMPLETE"))
+        found.append(Reason("carried", text, outcome, one.folder if one.folder in names else ""))
+    return found
+
+
+def open_carried(facts: RunFacts, folders: Sequence[Folder]) -> list[Carried]:
+    """The carried blockers that no blocking group of this run takes the place of."""
+    held: list[tuple[str, list[Finding]]] = [
+        (outcome, [m.finding for m in group.members])
+        for folder in folders
+        if folder.decides
+        for group in folder.groups
+        if group.kind != "ungrounded" and (outcome := folder.blocks(group))
+    ]
+    return [
+        one
+        for one in facts.carried
+        if not any(worst((outcome, one.outcome)) == outcome and again(one, held) for outcome, held in held)
+    ]
+
+
+def again(one: Carried, held: Iterable[Finding]) -> bool:
+    """Whether one of these findings is the carried one, found again."""
+    return any(pair.outcome == "match" for pair in crosscheck(one.members, list(held)))

@@ -1,0 +1,134 @@
+"""Blockers of earlier runs on the same head: to run again until the reviewers say nothing is no way out.
+
+A head is the same when reviewed tree and merge base are.  What a run was itself carrying is carried
+on, so a chain of re-runs loses nothing; with ``latest`` every stored run on this head counts, so a run
+in between that carried nothing loses nothing either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from prun_review import document, rundir
+from prun_review.changegate import again
+from prun_review.codec import decode
+from prun_review.errors import RunDirError
+from prun_review.folding import Same
+from prun_review.model import Carried, Finding, RunFacts
+from prun_review.runview import DOCUMENT, RunView
+from prun_review.verdict import worst
+
+LATEST = "latest"
+"""The word for all stored runs on this head; any other names one run."""
+LOOK = 100
+"""Stored runs whose head is looked at, the newest first."""
+
+
+def carried(
+    root: Path,
+    which: str,
+    *,
+    tree: str,
+    merge_base: str = "",
+    here: Path | None = None,
+    same: Same | None = None,
+) -> tuple[tuple[Carried, ...], tuple[str, ...]]:
+    """What of earlier runs speaks against this head still, and notes for people.
+
+    ``which`` is a run (id, path or report folder) or :data:`LATEST`; ``tree`` and ``merge_base`` are
+    the SHAs of the reviewed tree and of what it is compared with (empty: with nothing).  ``here`` is
+    this run's own directory, which is not looked at.  Whether this run's own findings say the same is
+    for the gate to judge.  ``RunDirError`` for a run that cannot be read, or that is still written.
+    """
+    notes: list[str] = []
+    found: list[Carried] = []
+    runs = 0
+    for path, view in _runs(root, which, here, notes):
+        stored = view.vouched_document()
+        facts = _facts(stored, path)
+        if tree and (facts.revision.tree, facts.revision.merge_base) == (tree, merge_base):
+            runs += 1
+            _add(found, _blockers(path, view, stored, facts, same))
+        elif which != LATEST:
+            notes.append(f"run {path.name} reviewed another head: none of its blockers is carried over")
+    if which == LATEST and not runs:
+        notes.append("no stored run is on this head: no blocker is carried over")
+    return tuple(found), tuple(notes)
+
+
+def _runs(root: Path, which: str, here: Path | None, notes: list[str]) -> Iterator[tuple[Path, RunView]]:
+    if which != LATEST:
+        path = rundir.find(root, which)
+        view = RunView(path)
+        view.refuse_live()
+        yield path, view
+        return
+    for _, path in zip(range(LOOK), rundir.stored(root), strict=False):
+        view = RunView(path)
+        if path == here or not (path / DOCUMENT).exists():  # without a document it never began
+            continue
+        if view.dispatcher_alive():
+            notes.append(f"run {path.name} is still being written: passed over")
+            continue
+        yield path, view
+
+
+def _blockers(
+    path: Path, view: RunView, stored: Mapping[str, Any], facts: RunFacts, same: Same | None
+) -> Iterator[Carried]:
+    """What blocked there, and what that run was carrying itself."""
+    if stored.get("status") == "started":  # it was killed: what it had been answered counts all the same
+        plan = view.plan()
+        units = plan.units if plan else ()
+        results = [result for unit in units if (result := view.result_of(unit))]
+        stored = document.build(facts, plan, results, same=same) if plan else {}
+    for row in stored.get("findings") or ():
+        policy = facts.folders.get(row["folder"], facts.gate)
+        if row["blocking"] and policy.mode != "report":
+            yield _carried(path, row)
+    yield from facts.carried
+
+
+def _carried(path: Path, row: Mapping[str, Any]) -> Carried:
+    ours = ("executor", "unit")
+    try:
+        members = tuple(
+            decode(Finding, {k: v for k, v in member.items() if k not in ours}) for member in row["members"]
+        )
+    except ValueError as error:
+        raise _unreadable(path, error) from error
+    line = f":{row['line']}" if row["line"] else ""
+    return Carried(
+        path.name,
+        row["id"],
+        row["severity"],
+        row["title"],
+        f"{row['file']}{line}" if row["file"] else "",
+        row.get("outcome") or "INCOMPLETE",
+        row["folder"],
+        members,
+    )
+
+
+def _add(found: list[Carried], more: Iterable[Carried]) -> None:
+    """Each defect once: what a newer run holds at least as hard is not told again."""
+    for one in more:
+        if not any(again(one, c.members) for c in found if worst((c.outcome, one.outcome)) == c.outcome):
+            found.append(one)
+
+
+def _facts(stored: Mapping[str, Any], path: Path) -> RunFacts:
+    try:
+        return document.facts_of(stored)
+    except ValueError as error:
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: ValueError) -> RunDirError:
+    return RunDirError(
+        f"run {path.name} cannot be read: {error}",
+        place=str(path / DOCUMENT),
+        remedy="name another run with --prun-previous, or remove this one",
+    )
