@@ -29,6 +29,8 @@ UNTOUCHED = "untouched"
 """Reason code of a case that is about a change, and no file that it is about changed."""
 NO_BASE = "no-base"
 """Reason code of a case that is about a change where no change is reviewed."""
+OF_THE_CHANGE = (UNTOUCHED, NO_BASE)
+"""Those that no mark of the item tells: pytest has to be told to skip it."""
 DIFF_COVERAGE = 0.5
 """The least share of the files of a change that an answer must have examined, where nothing is configured."""
 MOST_TOLD = 5
@@ -139,6 +141,11 @@ def make(
         if error:
             broken[made.id] = error
     return Plan(tuple(units), tuple(not_asked)), broken
+
+
+def skipped(plan: Plan) -> dict[str, str]:
+    """The ids of the items that pytest has to be told to skip, with the reason in words."""
+    return {left.id: left.text for left in plan.not_asked if left.reason in OF_THE_CHANGE}
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ Everything that a dispatch needs is known here, at collection, as data: see
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,9 @@ from prun_review.config import Config
 from prun_review.errors import BriefError
 from prun_review.model import Brief
 from prun_review.planning import Proposal
-from prun_review.plugin import scope
+from prun_review.plugin import marks, parts, scope
 from prun_review.ports import Executor
+from prun_review.slices import Slice
 
 PARAM = "prun_executor"
 """Name of the parameter that carries the executor; its value is an :class:`Asked`."""
@@ -94,6 +95,14 @@ class Collector:
             return module
         return None
 
+    @pytest.hookimpl(wrapper=True)
+    def pytest_pycollect_makeitem(self, collector: Any) -> Generator[None, Any, Any]:
+        """A probe about a change becomes an item for each part of it."""
+        made = yield
+        if isinstance(collector, ProbeModule) and isinstance(made, list):
+            return [part for item in made for part in _spread(item)]
+        return made
+
     @pytest.hookimpl(trylast=True)
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Parametrize a probe over its executors, after every parametrization of its own."""
@@ -105,7 +114,7 @@ class Collector:
 
     def _ask(self, definition: pytest.Item) -> tuple[list[Any], list[str]]:
         try:
-            wanted = probes.shape(_fields(definition))
+            wanted = probes.shape(marks.fields(definition))
         except BriefError:  # reported by the proposal of each item, which builds the brief again
             wanted = probes.Shape()
         chosen = self.config.offline_executors if self.config.offline else self.config.executors
@@ -188,16 +197,19 @@ class Collector:
         brief, error = Brief(""), ""
         if not not_asked:
             brief, error = self._brief(item, params)
+            not_asked, text = ("", "") if error else parts.left_out(item, brief.reads)
+        about = item.stash.get(parts.SLICE, Slice((), ()))
         return Proposal(
-            item.nodeid, case_of(item), folder, executor or "", repeat, where, brief, error, not_asked, text
+            *(item.nodeid, case_of(item), folder, executor or "", repeat, where, brief, error, not_asked),
+            *(text, about.files, about.inlined),
         )
 
     def _brief(self, item: pytest.Item, params: Mapping[str, Any]) -> tuple[Brief, str]:
         function: Callable[..., Any] = item.obj  # type: ignore[attr-defined]
         try:
-            _check_places(item)
+            marks.check_places(item)
             brief = probes.resolve(
-                _fields(item),
+                marks.fields(item),
                 docstring=function.__doc__,
                 params=params,
                 folder=item.path.parent,
@@ -217,51 +229,30 @@ def is_probe(item: Any) -> bool:
 def case_of(item: pytest.Item) -> str:
     """The node id without the executor."""
     name = item.callspec.id  # type: ignore[attr-defined]
-    own = item.callspec.params[PARAM]  # type: ignore[attr-defined]
-    last = own[0] if name.rpartition("~")[2] != str(own[1]) else f"{own[0]}~{own[1]}"
-    last = last or NOT_ASKED_ID
+    last = _executor_id(item)
     rest = name[: -len(last)].removesuffix("-") if name.endswith(last) else name
     base = item.nodeid[: -len(f"[{name}]")]
     return f"{base}[{rest}]" if rest else base
 
 
+def _executor_id(item: pytest.Item) -> str:
+    """What stands for the executor in the item's name."""
+    name, (executor, repeat) = item.callspec.id, item.callspec.params[PARAM]  # type: ignore[attr-defined]
+    return executor if name.rpartition("~")[2] != str(repeat) else f"{executor}~{repeat}"
+
+
+def _spread(item: Any) -> Sequence[Any]:
+    if not is_probe(item) or not item.callspec.params[PARAM][0]:
+        return [item]
+    try:
+        found = parts.slices(marks.fields(item), item.callspec.params)
+    except Exception:  # whatever it is, the item's proposal and its plan meet it again and tell it
+        return [item]
+    return parts.spread(item, _executor_id(item), found)
+
+
 def _function_id(item: pytest.Item) -> str:
     return item.nodeid.split("[", 1)[0]
-
-
-def _marks(item: pytest.Item) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """``(where, fields)`` of every brief mark, the closest first.
-
-    ``iter_markers`` alone yields a function's marks before those of ``pytest.param(marks=...)``,
-    although the parameter is closer (tried on pytest 9.2).
-    """
-    callspec = getattr(item, "callspec", None)
-    of_param = [m for m in (callspec.marks if callspec else []) if m.name == probes.MARK]
-    for mark in reversed(of_param):
-        yield "param", _kwargs(mark)
-    for node, mark in item.iter_markers_with_node(probes.MARK):
-        if not any(mark is m for m in of_param):
-            yield ("function" if node is item else type(node).__name__), _kwargs(mark)
-
-
-def _kwargs(mark: pytest.Mark) -> Mapping[str, Any]:
-    if mark.args:
-        raise BriefError(f"brief() takes keywords only, got {mark.args!r}", remedy="brief(prompt=...)")
-    return mark.kwargs
-
-
-def _fields(item: pytest.Item) -> dict[str, Any]:
-    return probes.merge(fields for _, fields in _marks(item))
-
-
-def _check_places(item: pytest.Item) -> None:
-    for where, fields in _marks(item):
-        wrong = sorted(set(fields) & set(probes.SHAPING))
-        if where == "param" and wrong:
-            raise BriefError(
-                f"{wrong[0]} stands in pytest.param(marks=brief(...))",
-                remedy=f"put {', '.join(probes.SHAPING)} on the probe function or in pytestmark",
-            )
 
 
 def _not_asked(item: pytest.Item, executor: str) -> tuple[str, str]:
@@ -278,9 +269,15 @@ def _decided(item: pytest.Item) -> tuple[str, str]:
     except Exception:  # a broken condition fails the item itself, in pytest's own words
         return "", ""
     if skipped:
-        # pytest skips what has no parameters; nobody decided that, so it is no decision to skip.
-        empty = skipped.reason.startswith("got empty parameter set")
-        return ("no-parameters" if empty else "skipped"), skipped.reason
+        return _emptied(item, skipped.reason) or ("skipped", skipped.reason)
     if xfailed and not xfailed.run:
-        return "skipped", f"xfail(run=False) {xfailed.reason}".strip()
+        return _emptied(item, xfailed.reason) or ("skipped", f"xfail(run=False) {xfailed.reason}".strip())
     return "", ""
+
+
+def _emptied(item: pytest.Item, reason: str) -> tuple[str, str] | None:
+    """The same where pytest itself skips what has no parameters: nobody decided that."""
+    if not reason.startswith("got empty parameter set"):
+        return None
+    code, text = parts.emptied(item)
+    return code or "no-parameters", text or reason

@@ -15,11 +15,13 @@ from typing import Any
 
 import pytest
 
+from prun_review import planning
 from prun_review.errors import RunDirError
 from prun_review.model import Plan, Result, Unit
 from prun_review.planning import Collected
 from prun_review.plugin.collect import Collector, is_probe
 from prun_review.plugin.items import RESULT, give
+from prun_review.plugin.parts import leave_out
 from prun_review.plugin.scope import Scope
 from prun_review.plugin.session import ReviewSession
 from prun_review.pool import unanswered
@@ -140,6 +142,8 @@ class Worker:
         self.collector = collector
         self.run = RunView(Path(sent["run"]))
         self.units: dict[str, Unit] | None = None
+        self.not_asked: dict[str, str] = {}
+        """The ids of the items that are not asked because of what changed, with the reason in words."""
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -154,6 +158,7 @@ class Worker:
             result = self._wait(item)
             if result is not None:
                 give(item, result)
+            leave_out([item], self.not_asked)
         return (yield)
 
     def _wait(self, item: pytest.Item) -> Result | None:
@@ -179,6 +184,7 @@ class Worker:
             plan = self.run.plan()
             if plan is not None:
                 self.units = {unit.id: unit for unit in plan.units}
+                self.not_asked = planning.skipped(plan)
             elif not alive:
                 self.units = {}
             else:

@@ -9,6 +9,7 @@ import pytest
 from prun_review.errors import InternalError
 from prun_review.plugin.collect import Collector, is_probe
 from prun_review.plugin.items import give
+from prun_review.plugin.parts import leave_out
 from prun_review.plugin.session import ReviewSession
 
 
@@ -48,6 +49,7 @@ class LocalLoop:
 
     def _run(self, session: pytest.Session) -> None:
         units = self.review.unit_ids
+        leave_out(session.items, self.review.not_asked)
         waiting = {item.nodeid: item for item in session.items if item.nodeid in units}
         first = [item for item in session.items if item.nodeid not in units]
         for i, item in enumerate(first):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from prun_review import planning
 from prun_review.errors import InternalError, PrunError
 from prun_review.model import Result
 from prun_review.planning import Proposal
@@ -69,6 +70,11 @@ class ReviewSession:
     def unit_ids(self) -> set[str]:
         """The ids of the planned units; empty before :meth:`start`."""
         return {unit.id for unit in self.review.plan.units}
+
+    @property
+    def not_asked(self) -> dict[str, str]:
+        """The ids of the items that are not asked because of what changed, with the reason in words."""
+        return planning.skipped(self.review.plan)
 
     def start(self, proposals: Sequence[Proposal], workers: int = 0) -> None:
         """Plan and begin to dispatch; ``pytest.UsageError`` for what the user can mend."""
