@@ -75,8 +75,19 @@ class Egress:
 
     send_to: tuple[str, ...] = ()
     """Executors or vendors that may be sent anything; empty: those that are asked."""
-    never: tuple[str, ...] = ("**/.env", "**/.env.*", "**/*.pem", "**/id_*")
-    """Patterns of files that are sent to nobody: they are left out of the snapshot."""
+    never: tuple[str, ...] = (
+        "**/.env",
+        "**/.env.*",
+        "**/*.pem",
+        "**/*.key",
+        "**/*.p12",
+        "**/*.pfx",
+        "**/id_*",
+        "**/.netrc",
+        "**/.git-credentials",
+    )
+    """Patterns of files that are sent to nobody, tracked or not, in any folder: they are left out of the
+    snapshot."""
     secrets: str = "redact"
     """``redact``: secrets in files are masked before anybody reads them; ``refuse``: the run does not
     start; ``send``: they are sent as they are."""
