@@ -45,13 +45,16 @@ def cover(
     facts: RunFacts, units: Sequence[Unit], answers: Answers, executors: Mapping[str, ExecutorInfo]
 ) -> tuple[Cover, ...]:
     """Every file of the change in its order; ``units`` are those whose answers count."""
+    changed = {file.path for file in facts.change}
+    if not changed:
+        return ()
     ignores = _ignores(facts.gate.uncovered)
     altering = frozenset(facts.alters)
     findings = [u for u in units if u.brief.contract.kind == "findings"]
     holders: dict[str, list[Unit]] = {}
     whole: list[Unit] = []
     for unit in findings:
-        for name in unit.files:
+        for name in changed.intersection(unit.files):
             holders.setdefault(name, []).append(unit)
         if not unit.files and not unit.brief.reads and unit.brief.scope == "tree":
             whole.append(unit)

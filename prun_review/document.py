@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
-from prun_review import views
+from prun_review import findingviews, views
 from prun_review.answers import Answers, lay
 from prun_review.changegate import reviewed
 from prun_review.codec import decode, encode
@@ -77,14 +77,14 @@ def _assemble(
         "panels": views.panels(plan, answers, executors, ended=verdict is not None),
         "cases": views.cases(plan, answers, executors),
         "units": views.units(plan, answers, "planned" if verdict is None else "missing"),
-        "findings": views.findings(folders, change=reviewed(facts)),
-        "pairs": views.pairs(crossings),
+        "findings": findingviews.findings(folders, change=reviewed(facts)),
+        "pairs": findingviews.pairs(crossings),
         "agreement": agreement(plan, answers, crossings, executors),
         "causes": [] if verdict is None else views.causes(plan, answers),
         "usage": views.usage(plan, answers, executors),
         "not_asked": [encode(n) for n in plan.not_asked],
         "revision": encode(facts.revision),
-        "change": views.change(facts, folders),
+        "change": findingviews.change(facts, folders),
         "facts": encode(facts),
     }
     cleaned: dict[str, Any] = _clean(document)

@@ -9,14 +9,10 @@ from typing import Any
 
 from prun_review.answers import Answers, sound, trouble
 from prun_review.causes import cause
-from prun_review.changegate import covers, full, open_carried, reviewed
 from prun_review.choices import ballots, table
 from prun_review.codec import encode
-from prun_review.consensus import CLASSES, Crossing, Group
-from prun_review.folders import Folder
-from prun_review.folding import level
 from prun_review.independence import independent_among, known
-from prun_review.model import Carried, ExecutorInfo, Plan, Result, RunFacts, Unit, Usage
+from prun_review.model import ExecutorInfo, Plan, Result, RunFacts, Unit, Usage
 
 Row = dict[str, Any]
 
@@ -217,101 +213,3 @@ def _unit(unit: Unit, result: Result | None, absent: str) -> Row:
         "suppressed": encode(r.suppressed),
         "conclusion": r.answer.header.conclusion if r.answer else "",
     }
-
-
-def findings(folders: Iterable[Folder], *, change: bool) -> list[Row]:
-    """One row per group, the classes in their order, the most severe first."""
-    rows = [_finding(group, folder, change) for folder in folders for group in folder.groups]
-    return sorted(rows, key=_weight)
-
-
-def _finding(group: Group, folder: Folder, change: bool) -> Row:
-    lead = group.lead
-    outcome = folder.blocks(group)
-    return {
-        "id": group.id,
-        "case": group.case,
-        "folder": folder.name,
-        "class": group.kind,
-        "title": lead.title,
-        "severity": group.severity,
-        "file": lead.file,
-        "line": lead.line,
-        "end_line": lead.end_line,
-        "side": lead.side,
-        "cause": encode(lead.cause),
-        "placement": lead.placement,
-        "origin": _origin(group) if change else "",
-        "category": lead.category,
-        "executors": list(group.executors),
-        "members": [{"executor": m.executor, "unit": m.unit, **encode(m.finding)} for m in group.members],
-        "reason": group.reason,
-        "blocking": bool(outcome),
-        "outcome": outcome,
-    }
-
-
-def _origin(group: Group) -> str:
-    """What the change has to do with it; in doubt it is the change's own."""
-    if group.beside:
-        return "pre-existing"
-    every = [m.finding for m in group.members if not m.finding.beside]
-    direct = any(f.placement in ("added", "deleted") for f in every)
-    return "caused" if not direct and any(f.caused for f in every) else "introduced"
-
-
-def change(facts: RunFacts, folders: Sequence[Folder]) -> Row | None:
-    """The reviewed change: its files and who covered them, and what else decided over it."""
-    if not reviewed(facts):
-        return None
-    looked = covers(facts, folders)
-    left = {(c.run, c.finding) for c in open_carried(facts, folders)}
-    return {
-        "files": [
-            {**encode(c.file), "covered_by": list(c.cases), "ignored": c.ignored, "why": c.why}
-            for c in looked
-        ],
-        "alters": list(facts.alters),
-        "alters_digest": full(facts.alters_digest),
-        "uncovered": [c.file.path for c in looked if c.missing],
-        "acceptances": encode(facts.acceptances),
-        "carried": [_carried(c, (c.run, c.finding) in left) for c in facts.carried],
-    }
-
-
-def _carried(carried: Carried, open: bool) -> Row:
-    row: Row = encode(carried)
-    del row["members"]  # they stand in the facts
-    return row | {"open": open}
-
-
-def _weight(row: Row) -> tuple[Any, ...]:
-    return (
-        CLASSES.index(row["class"]),
-        -level(row["severity"]),
-        row["file"] or "",
-        row["line"] or 0,
-        row["case"],
-        row["id"],
-    )
-
-
-def pairs(crossings: Mapping[str, Crossing]) -> list[Row]:
-    """Every pair of the cross-check, case by case."""
-
-    def end(named: tuple[str, str] | None) -> Row | None:
-        return {"executor": named[0], "id": named[1]} if named else None
-
-    return [
-        {
-            "case": case,
-            "left": end(p.left),
-            "right": end(p.right),
-            "outcome": p.outcome,
-            "score": round(p.score, 4),
-            "reason": p.reason,
-            "independent": p.independent,
-        }
-        for case, crossing in crossings.items()
-        for p in crossing.pairs
-    ]

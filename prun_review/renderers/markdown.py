@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from prun_review.renderers import evidence, view
+from prun_review.renderers import changes, evidence, view
+from prun_review.renderers.defects import findings, place
 from prun_review.renderers.escape import code, fence, guard, markdown
-from prun_review.renderers.markup import LONGEST, quoted, table, title
+from prun_review.renderers.markup import table, title
 
 Document = Mapping[str, Any]
+MOST = 200
+"""Files of a change in the table; the JSON report has them all."""
 
 
 class Markdown:
@@ -23,7 +26,9 @@ class Markdown:
             _verdict,
             _panels,
             _questions,
-            _findings,
+            _change,
+            _persons,
+            findings,
             _answers,
             _sources,
             _pairs,
@@ -41,14 +46,6 @@ class Markdown:
                 if line or (lines and lines[-1]):  # never two empty lines
                     lines.append(line)
         return guard("\n".join(lines).strip("\n")) + "\n"
-
-
-def _place(finding: Mapping[str, Any]) -> str:
-    return code(view.place(finding)) if finding["file"] else view.place(finding)
-
-
-def _names(names: Sequence[str]) -> str:
-    return ", ".join(markdown(name) for name in names)
 
 
 def _verdict(document: Document) -> Iterator[str]:
@@ -100,46 +97,40 @@ def _questions(document: Document) -> Iterator[str]:
             yield f"  - not asked: {markdown(text)}"
 
 
-def _findings(document: Document) -> Iterator[str]:
-    yield from title("Findings")
-    groups = view.by_class(document)
-    if not groups:
-        yield "None."
-    for name, findings in groups.items():
-        meaning = view.CLASSES.get(name, "of an unknown class")
-        yield from title(f"{markdown(name.capitalize())} ({len(findings)}): {meaning}", 3)
-        for finding in findings:
-            yield from _finding(finding)
+def _change(document: Document) -> Iterator[str]:
+    if not changes.change(document):
+        return
+    yield from title(f"Change: {changes.heading(document)}")
+    yield markdown(changes.commits(document))
+    if told := changes.altered(document):
+        yield from ("", markdown(told))
+    every = changes.files(document)
+    body = [
+        [
+            markdown(file.status),
+            markdown(file.kind),
+            file.lines,
+            code(file.name),
+            f"**{markdown(file.looked)}**" if file.missing else markdown(file.looked),
+        ]
+        for file in every[:MOST]
+    ]
+    if body:
+        yield ""
+        yield from table(["status", "kind", "lines", "file", "looked at by"], body)
+    if len(every) > MOST:
+        yield from ("", f"and {len(every) - MOST} more in the JSON report")
 
 
-def _finding(finding: Mapping[str, Any]) -> Iterator[str]:
-    yield from title(f"{markdown(finding['severity'])}: {markdown(finding['title'], 300)}", 4)
-    blocking = "**blocking**, " if finding["blocking"] else ""
-    yield f"{_place(finding)}, {blocking}{_names(finding['executors'])}  "
-    yield f"{code(finding['case'])}  "
-    yield markdown(finding["reason"])
-    yield ""
-    for member in finding["members"]:
-        yield from _member(member)
-
-
-def _member(member: Mapping[str, Any]) -> Iterator[str]:
-    said = [f"severity {member['severity']}", f"category {member['category']}", member["grounding"]]
-    if member["confidence"] is not None:
-        said.append(f"confidence {member['confidence']:.2f}")
-    if member["rule"]:
-        said.append(f"rule {member['rule']}")
-    if member["note"]:
-        said.append(member["note"])
-    yield f"**{markdown(member['executor'])}** at {_place(member)} ({markdown(', '.join(said))}):"
-    yield f"{markdown(member['title'], 300)}"
-    yield ""
-    for label, text in (("", member["detail"]), ("Suggestion:", member["suggestion"])):
-        if text:
-            yield from ([label, ""] if label else [])
-            yield from quoted(text)
-    if member["quote"]:
-        yield from (fence(member["quote"][:LONGEST]), "")
+def _persons(document: Document) -> Iterator[str]:
+    """What a named person answers for, and what earlier runs held against this head."""
+    for name, lines in (
+        ("Accepted by persons", changes.answered_for(document)),
+        ("Carried over from earlier runs on this head", changes.carried(document)),
+    ):
+        if lines:
+            yield from title(name)
+            yield from (f"- {markdown(line)}" for line in lines)
 
 
 def _answers(document: Document) -> Iterator[str]:
@@ -249,7 +240,7 @@ def _suppressed(document: Document) -> Iterator[str]:
         yield from title("Hidden by comments in the reviewed code")
     for unit, item in found:
         rule = f" {code(item['rule'])}" if item["rule"] else ""
-        told = f"{markdown(item['severity'])}{rule} {_place(item)}: {markdown(item['title'], 300)}"
+        told = f"{markdown(item['severity'])}{rule} {place(item)}: {markdown(item['title'], 300)}"
         yield f"- {markdown(unit['executor'])}: {told}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from prun_review.renderers import evidence, view
+from prun_review.renderers import changes, evidence, view
 from prun_review.renderers.escape import one_line, plain
 from prun_review.renderers.layout import Page
 
@@ -38,6 +38,7 @@ class Terminal:
             page.line(line, 0)
         _panels(document, page)
         self._questions(document, page)
+        self._change(document, page)
         self._findings(document, page)
         self._sources(document, page)
         _pairs(document, page)
@@ -83,15 +84,40 @@ class Terminal:
         if units:
             page.line("the whole text is in the report, under Answers", 6)
 
+    def _change(self, document: Document, page: Page) -> None:
+        if changes.change(document):
+            page.section(f"CHANGE: {changes.heading(document)}")
+            page.line(changes.commits(document))
+            every = changes.files(document)
+            for file in every[: self.most]:
+                kind = "" if file.kind == "text" else f", {file.kind}"
+                page.line(f"{file.name} ({file.status}{kind}, {file.lines})")
+                page.line(f"looked at by {file.looked}", 4, limit=400)
+            self._rest(len(every), page, "file")
+            if told := changes.altered(document):
+                page.line(told)
+        for name, lines in (
+            ("ACCEPTED BY PERSONS", changes.answered_for(document)),
+            ("CARRIED OVER FROM EARLIER RUNS ON THIS HEAD", changes.carried(document)),
+        ):
+            if lines:
+                page.section(name)
+                for line in lines[: self.most]:
+                    page.line(line, limit=800)
+                self._rest(len(lines), page, "entry", "entries")
+
     def _findings(self, document: Document, page: Page) -> None:
-        groups = view.by_class(document)
-        counts = ", ".join(f"{len(items)} {name}" for name, items in groups.items())
-        page.section(f"FINDINGS: {counts or view.NOTHING}")
-        for name, findings in groups.items():
-            page.line(f"{name}: {view.CLASSES.get(name, 'of an unknown class')}")
-            for finding in findings[: self.most]:
-                _finding(finding, page)
-            self._rest(len(findings), page, f"{name} finding")
+        counts = view.by_class(view.rows(document, "findings"))
+        told = ", ".join(f"{len(items)} {name}" for name, items in counts.items())
+        page.section(f"FINDINGS: {told or view.NOTHING}")
+        for heading, items in changes.by_origin(document).items():
+            if heading:
+                page.line(f"{heading.upper()}: {len(items)}")
+            for name, findings in view.by_class(items).items():
+                page.line(f"{name}: {view.CLASSES.get(name, 'of an unknown class')}")
+                for finding in findings[: self.most]:
+                    _finding(finding, page)
+                self._rest(len(findings), page, f"{name} finding")
         hidden = sum(len(unit["suppressed"]) for unit in view.rows(document, "units"))
         if hidden:
             page.line(f"{hidden} more hidden by comments in the reviewed code; the report lists them")
@@ -161,7 +187,8 @@ def _finding(finding: Mapping[str, Any], page: Page) -> None:
         page.short(place if len(place) <= room else "..." + place[3 - room :], indent, severity)
         page.short(title, indent + MARGIN)
     mark = "BLOCKING, " if finding["blocking"] else ""
-    why = f"{mark}{', '.join(finding['executors'])}: {finding['reason']}"
+    stance = f" [{told}]" if (told := changes.stance(finding)) else ""
+    why = f"{mark}{', '.join(finding['executors'])}{stance}: {finding['reason']}"
     page.line(why, indent + MARGIN, limit=2 * room - MARGIN)
 
 

@@ -67,7 +67,8 @@ def held(document: Document) -> str:
     asked = any(case["contract"] == "findings" for case in rows(document, "cases"))
     if not document.get("verdict") or not (asked or rows(document, "findings")):
         return ""
-    found: dict[str, list[dict[str, Any]]] = {name: [] for name in CLASSES} | by_class(document)
+    found: dict[str, list[dict[str, Any]]] = {name: [] for name in CLASSES}
+    found |= by_class(rows(document, "findings"))
     return "; ".join(f"{name.upper()}: {_held(items)}" for name, items in found.items())
 
 
@@ -109,23 +110,24 @@ def unlisted(document: Document) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-def by_class(document: Document) -> dict[str, list[dict[str, Any]]]:
+def by_class(findings: Iterable[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
     """The findings by class, in the order of :data:`CLASSES`; an unknown class comes last."""
     found: dict[str, list[dict[str, Any]]] = {name: [] for name in CLASSES}
-    for finding in rows(document, "findings"):
+    for finding in findings:
         found.setdefault(finding["class"], []).append(finding)
     return {name: items for name, items in found.items() if items}
 
 
 def place(finding: Mapping[str, Any]) -> str:
-    """``file:line-end``, as much of it as is known."""
+    """``file:line-end``, as much of it as is known; ``(old side)`` where it is a place of the base."""
     if not finding["file"]:
         return "no place"
+    side = " (old side)" if finding.get("side") == "old" else ""
     if finding["line"] is None:
-        return str(finding["file"])
+        return f"{finding['file']}{side}"
     end = finding["end_line"]
     last = f"-{end}" if end is not None and end != finding["line"] else ""
-    return f"{finding['file']}:{finding['line']}{last}"
+    return f"{finding['file']}:{finding['line']}{last}{side}"
 
 
 def cause_line(cause: Mapping[str, Any]) -> str:
