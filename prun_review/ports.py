@@ -46,6 +46,8 @@ class Site:
 
     tree: Path
     state: Path
+    beside: Path | None = None
+    """In a review of a change: the directory beside the tree."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from prun_review.config import Config, ExecutorConfig
 from prun_review.errors import ConfigError
-from prun_review.executors import environment, reasons
+from prun_review.executors import environment, footprint, reasons, untrusted
 from prun_review.executors.readers import READERS
 from prun_review.executors.reports import Context, Report, relative
 from prun_review.executors.sources import Sources
@@ -106,6 +106,11 @@ class Analyser:
             cwd=request.out,
             files=start.files,
             outputs=(start.report,) if start.report else (),
+            readable=(
+                *footprint.of_program(request.located.argv[0], request.env.get("PATH", "")),
+                *footprint.of_python(),
+                *footprint.files(request.located.beside),
+            ),
         )
 
     def read(self, output: Output, request: Request) -> Reading:
@@ -173,8 +178,13 @@ class Analyser:
 
     def exposes(self, brief: Brief, env: Mapping[str, str], *, contained: bool) -> tuple[str, ...]:
         """One that loads code or configuration from the tree runs what the tree's author wrote."""
-        alone = self._tool.isolated or self._table.isolated
-        return () if alone else ("it loads code or configuration from the tree",)
+        vouched = self._table.isolated
+        found = untrusted.names(self._table.env)
+        if not (self._tool.isolated or vouched):
+            found = ("it loads code or configuration from the tree", *found)
+        elif self._tool.isolated and not vouched and self._table.args:
+            found = ("args can make it load what lies in the tree: isolated = true says they do not", *found)
+        return found
 
     def _files(self, request: Request) -> tuple[str, ...]:
         return tuple(name for name in request.unit.files if name.endswith(self._tool.suffix))

@@ -2,8 +2,12 @@
 
 Isolation: ``--setting-sources ""`` keeps settings, hooks and CLAUDE.md of user and reviewed tree out,
 ``--strict-mcp-config`` its MCP servers.  The file tools are confined to the working directory, the
-snapshot; what lies outside is denied, also through a symbolic link.  HOME stays the user's, because
-the login lives there.
+snapshot, and to what lies beside it; what is outside is denied, also through a symbolic link.  HOME
+stays the user's, because the login lives there; contained, and with a key or token in the environment,
+it gets an empty one.
+
+``CLAUDE_CODE_SUBPROCESS_ENV_SCRUB`` is not set: without Bash it has nothing to scrub, and with it the
+Bash of 2.1.332 does not start where bubblewrap and socat are not both installed.
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ from typing import Any
 
 from prun_review.config import ExecutorConfig
 from prun_review.errors import BriefError
-from prun_review.executors import claude_usage, environment, reasons
+from prun_review.executors import claude_usage, environment, footprint, reasons, touched, untrusted
 from prun_review.model import Brief, Reading, Usage
 from prun_review.ports import UNWATCHED, Command, Located, Missing, Output, Request, Seen, Sign, Supervision
 
@@ -51,6 +55,14 @@ WEB_TOOLS = (
     *("--tools", "Read,Grep,Glob,Edit,Write,Bash,WebFetch,WebSearch", "--permission-mode", "acceptEdits"),
     *("--allowedTools", "Bash", "WebFetch", "WebSearch"),
 )
+
+HARMLESS = {
+    **dict.fromkeys(("--model", "--fallback-model", "--effort", "--max-turns", "--max-budget-usd"), 1),
+    **dict.fromkeys(("--betas", "--name"), 1),
+}
+"""Options of which ``args`` may hold any in the profile ``untrusted``, and how many values each takes."""
+KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN")
+"""Variables any of which takes the place of the login in the user's home."""
 
 REMEDY = "pip install 'prun-review[vendors]', or put claude on PATH, or set path in {place}"
 
@@ -91,6 +103,8 @@ class Claude:
     names: tuple[str, ...]
     """Environment variables that its child may see."""
     model: str
+    further: tuple[str, ...] = ()
+    """Those of ``names`` that its table adds."""
     path: str = ""
     effort: str = ""
     args: tuple[str, ...] = ()
@@ -113,6 +127,7 @@ class Claude:
             identity=environment.identity(model, table.effort, table.args),
             limit=table.limit or None,
             names=environment.vendor_names("anthropic", table.env, place),
+            further=table.env,
             model=model,
             path=table.path,
             effort=table.effort,
@@ -149,6 +164,8 @@ class Claude:
         argv = [*request.located.argv, "-p", "--model", self.model, *STREAM]
         argv += ["--no-session-persistence", "--setting-sources", "", "--strict-mcp-config"]
         argv += ["--disable-slash-commands"]
+        # It takes all words up to the next option, and --tools always follows.
+        argv += ["--add-dir", str(request.beside)] if request.beside else []
         argv += ["--effort", self.effort] if self.effort else []
         if request.schema is not None:
             schema = environment.sent(request.schema)
@@ -160,11 +177,14 @@ class Claude:
                 )
             argv += ["--json-schema", schema]
         argv += _tools(request.unit.brief)
+        homes, login = _homes(request)
         return Command(
             argv=(*argv, *self.args),
-            env=environment.agents_env(request, self.names, FIXED),
+            env=environment.agents_env(request, self.names, {**FIXED, **homes}),
             cwd=request.tree,
             stdin=request.prompt.encode("utf-8", "replace"),
+            readable=footprint.of_program(request.located.argv[0], request.env.get("PATH", "")),
+            writable=login,
         )
 
     def sign(self, seen: Seen) -> Sign:
@@ -200,19 +220,38 @@ class Claude:
         payload, text = result.get("structured_output"), result.get("result")
         if request.schema is not None:
             if isinstance(payload, dict):
-                return Reading("answered", payload=payload, usage=usage)
+                return Reading("answered", payload=payload, usage=usage, touched=_touched(output.stdout))
             reason = reasons.notice(said) or "no-answer"
             return reasons.failed(reason, f"no structured output; it said: {said}", usage)
         notice = reasons.notice(said)
         if notice:
             return reasons.failed(notice, f"in place of an answer: {said}", usage)
         if isinstance(text, str) and text.strip() and result.get("num_turns") != 0:
-            return Reading("answered", text=text, usage=usage)
+            return Reading("answered", text=text, usage=usage, touched=_touched(output.stdout))
         return reasons.failed("no-answer", f"no turn was made or no text given: {said}", usage)
 
     def exposes(self, brief: Brief, env: Mapping[str, str], *, contained: bool) -> tuple[str, ...]:
-        """Without Bash its tools stay in the working directory; with it nothing is confined."""
-        return ("its Bash is not confined",) if brief.access == "full" else ()
+        """Without Bash its tools reach nothing but snapshot and change (measured), contained or not."""
+        found = (*untrusted.arguments(self.args, HARMLESS), *untrusted.names(self.further))
+        if brief.access == "full" or brief.contract.sources:
+            found = ("its Bash is not confined: it sees the vendor's key and the network", *found)
+        return found
+
+
+def _homes(request: Request) -> tuple[dict[str, str], tuple[Path, ...]]:
+    """Variables that say where its home is, and what of the user's home a contained one needs.
+
+    An empty home where a key or token makes the login unnecessary; else the login's own folder and
+    file, which it refreshes.
+    """
+    if not request.contained:
+        return {}, ()
+    if any(request.env.get(name) for name in KEYS):
+        home = environment.private(request.state / "home")
+        return {"HOME": str(home), "CLAUDE_CONFIG_DIR": str(environment.private(home / ".claude"))}, ()
+    home = Path(request.env.get("HOME") or "/")
+    folder = request.env.get("CLAUDE_CONFIG_DIR")
+    return {}, footprint.files([folder] if folder else [str(home / ".claude"), str(home / ".claude.json")])
 
 
 def _tools(brief: Brief) -> tuple[str, ...]:
@@ -249,6 +288,38 @@ def _envelope(stdout: bytes) -> dict[str, Any]:
                 return value
     whole = _object(stdout)
     return whole if whole.get("type") == "result" else {}
+
+
+def _touched(stdout: bytes) -> tuple[str, ...] | None:
+    """What its tool calls named and was not refused to them; None where it printed no events at all.
+
+    Of results only lists of file names count, not contents: those are the reviewed author's words.
+    """
+    calls: dict[str, list[Any]] = {}
+    events = [_object(line) for line in stdout.split(b"\n") if b'"assistant"' in line or b'"user"' in line]
+    for event in events:
+        for block in _blocks(event):
+            asked = block.get("input")
+            if block.get("type") == "tool_use" and isinstance(asked, dict):
+                names = ("file_path", "path", "pattern", "glob", "command", "notebook_path")
+                calls[str(block.get("id"))] = [asked[name] for name in names if name in asked]
+            elif block.get("type") == "tool_result":
+                call = calls.get(str(block.get("tool_use_id")), [])
+                result = event.get("tool_use_result")
+                if block.get("is_error"):
+                    call.clear()
+                elif isinstance(result, dict) and isinstance(result.get("filenames"), list):
+                    call += result["filenames"]
+    if not any(event.get("type") == "assistant" for event in events):
+        return None
+    return touched.capped(text for call in calls.values() for text in call)
+
+
+def _blocks(event: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The content of the message that an event of the assistant or of a tool carries."""
+    message = event.get("message") if event.get("type") in ("assistant", "user") else None
+    content = message.get("content") if isinstance(message, dict) else None
+    return [b for b in content if isinstance(b, dict)] if isinstance(content, list) else []
 
 
 def _object(line: bytes) -> dict[str, Any]:

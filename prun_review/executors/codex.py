@@ -3,9 +3,9 @@
 Isolation: a configuration home of our own without the user's ``config.toml`` and ``AGENTS.md``;
 ``project_doc_max_bytes=0`` keeps the reviewed tree's AGENTS.md out of the request and
 ``skills.include_instructions=false`` its ``.agents/skills`` and ``.codex/skills`` (their descriptions
-otherwise stand in a developer message).  Shell commands of the model run in codex's own sandbox,
-without network and without the variables whose names say KEY, SECRET or TOKEN; the read-only sandbox
-reads the whole disk, so what the reviewing user may read can end up in an answer.
+otherwise stand in a developer message).  Shell commands of the model run in codex's own sandbox, which
+has the system's programs, the snapshot and what lies beside it, nothing else of the disk, no network,
+its own /proc and none of our variables but HOME, PATH and the like (:mod:`.codex_rules`).
 """
 
 from __future__ import annotations
@@ -13,13 +13,21 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from prun_review.config import ExecutorConfig
-from prun_review.executors import environment, reasons
+from prun_review.executors import (
+    codex_rules,
+    environment,
+    footprint,
+    reasons,
+    touched,
+    untrusted,
+)
 from prun_review.model import Brief, Reading, Usage
 from prun_review.ports import UNWATCHED, Command, Located, Missing, Output, Request, Seen, Sign, Supervision
 
@@ -40,22 +48,33 @@ SWITCHES = (
     "project_doc_max_bytes=0",
     "skills.include_instructions=false",
     "shell_environment_policy.ignore_default_excludes=false",
+    *(f"features.{name}=false" for name in ("apps", "hooks", "multi_agent", "plugins", "shell_snapshot")),
 )
-"""``-c`` settings of every dispatch."""
+"""``-c`` settings of every dispatch.  The features would bring in what the user's account is connected
+with, what the tree's ``.codex`` asks for, and workers whose commands are told to nobody."""
 
 WITHOUT_WEB = ('web_search="disabled"',)
-WITH_WEB = ('web_search="live"', "sandbox_workspace_write.network_access=true")
+WITH_WEB = ('web_search="live"',)
 """The same for one that must not, and one that must, look into the web."""
+
+HARMLESS = (
+    *("model", "model_provider", "model_providers.", "model_verbosity", "service_tier"),
+    *("model_reasoning_effort", "model_reasoning_summary", "openai_base_url"),
+)
+"""Settings of which ``args`` may hold any in the profile ``untrusted``."""
+_ENV_KEY = re.compile(r"model_providers\.[\w-]+\.env_key=\W*(\w+)\W*")
+"""Names the variable that holds a provider's key."""
 
 
 @dataclass(slots=True)
 class Codex:
     """Executor for ``codex exec``.
 
-    ``access``: ``read`` and ``run`` use the read-only sandbox, in which the model can run commands
-    but write nothing; ``full`` uses workspace-write.  Web search and
-    network are on only where the contract asks for ``sources``, which takes ``full``.  Without a
-    configured model or effort the CLI's defaults hold, and the identity says ``default``.
+    ``access``: with ``read`` and ``run`` the model can run commands that see the snapshot and the
+    system and write nothing; with ``full`` they write the snapshot and TMPDIR and read the disk but for
+    logins.  Web search and network are on only where the contract asks for ``sources``, which takes
+    ``full``.  Without a configured model or effort the CLI's defaults hold, and the identity says
+    ``default``.
     """
 
     name: str
@@ -66,6 +85,8 @@ class Codex:
     limit: int | None
     names: tuple[str, ...]
     """Environment variables that its child may see."""
+    further: tuple[str, ...] = ()
+    """Those of them that its table adds."""
     path: str = ""
     model: str = ""
     effort: str = ""
@@ -88,6 +109,7 @@ class Codex:
             identity=environment.identity(table.model or "default", table.effort, table.args),
             limit=table.limit or None,
             names=environment.vendor_names("openai", table.env, place),
+            further=table.env,
             path=table.path,
             model=table.model,
             effort=table.effort,
@@ -121,25 +143,27 @@ class Codex:
 
     def command(self, request: Request) -> Command:
         """The command line of a review; prepares the clean homes below ``request.state``."""
-        brief = request.unit.brief
-        sandbox = "workspace-write" if brief.access == "full" else "read-only"
-        web = WITH_WEB if brief.contract.sources else WITHOUT_WEB
-        argv = [*request.located.argv, "exec", "--json", "--color", "never", "--ephemeral"]
+        web = request.unit.brief.contract.sources
+        homes, login = _homes(request)
+        rules = codex_rules.switches(request, homes["CODEX_HOME"], network=web)
+        switches = (*SWITCHES, *(WITH_WEB if web else WITHOUT_WEB), *rules)
+        argv = [*request.located.argv, "exec", "--json", "--color", "never", "--ephemeral", "--strict-config"]
         argv += ["--ignore-user-config", "--ignore-rules", "--skip-git-repo-check", "-C", str(request.tree)]
         argv += ["-m", self.model] if self.model else []
         argv += ["-c", f"model_reasoning_effort={self.effort}"] if self.effort else []
-        argv += [word for switch in (*SWITCHES, *web) for word in ("-c", switch)]
-        argv += ["-s", sandbox]
+        argv += [word for switch in switches for word in ("-c", switch)]
         argv += ["--output-schema", str(request.out / SCHEMA)] if request.schema is not None else []
         argv += ["-o", str(request.out / ANSWER), *self.args, "-"]
         files = {} if request.schema is None else {SCHEMA: environment.sent(request.schema).encode()}
         return Command(
             argv=tuple(argv),
-            env=environment.agents_env(request, self.names, _homes(request)),
+            env=environment.agents_env(request, self.names, homes),
             cwd=request.tree,
             stdin=request.prompt.encode("utf-8", "replace"),
             files=files,
             outputs=(ANSWER,),
+            readable=footprint.of_program(request.located.argv[0], request.env.get("PATH", "")),
+            writable=login,
         )
 
     def sign(self, seen: Seen) -> Sign:
@@ -179,18 +203,24 @@ class Codex:
         notice = reasons.notice(text)
         if notice:
             return reasons.failed(notice, f"in place of an answer: {text}", events.usage)
-        return Reading("answered", text=text, usage=events.usage)
+        return Reading("answered", text=text, usage=events.usage, touched=events.touched)
 
     def exposes(self, brief: Brief, env: Mapping[str, str], *, contained: bool) -> tuple[str, ...]:
-        """The read-only sandbox reads the whole disk."""
-        found = () if contained else ("its shell reads every file that the user may read",)
-        return (
-            found if brief.access == "read" else (*found, f"access {brief.access!r} runs what it is told to")
+        """With ``read`` and ``run`` its shell reaches no secret (measured), contained or not."""
+        keys = {match[1] for word in self.args if (match := _ENV_KEY.fullmatch(word))}
+        found = (
+            *untrusted.settings(self.args, HARMLESS),
+            *untrusted.names(self.further, keys),
         )
+        if brief.contract.sources:
+            found = ("its shell reaches the network, with what the snapshot holds", *found)
+        if brief.access == "full" and not contained:
+            found = ("its shell reads the disk and writes the snapshot that other reviewers read", *found)
+        return found
 
 
-def _homes(request: Request) -> dict[str, str]:
-    """Clean HOME and CODEX_HOME for this run, with the user's login linked in.
+def _homes(request: Request) -> tuple[dict[str, str], tuple[Path, ...]]:
+    """Clean HOME and CODEX_HOME for this run, with the user's login linked in; and where that is.
 
     The login is a link, so that it is never read by us and that a refreshed token is written to the
     user's own file (codex 0.163 writes through the link): a copy would use up the refresh token and
@@ -203,7 +233,7 @@ def _homes(request: Request) -> dict[str, str]:
     if login.is_absolute() and login.exists():
         with contextlib.suppress(FileExistsError):  # linked by an earlier dispatch, or just now
             (codex / "auth.json").symlink_to(login)
-    return {"HOME": str(home), "CODEX_HOME": str(codex)}
+    return {"HOME": str(home), "CODEX_HOME": str(codex)}, footprint.files([os.path.realpath(login)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,10 +247,14 @@ class _Events:
     error: str
     """Of ``turn.failed``, else the last top-level error.  An error *item* is only a warning."""
     usage: Usage
+    touched: tuple[str, ...] | None
+    """Commands and what they printed, changed paths, and any other tool's event as it came.  A command
+    that the sandbox turned away has no event.  None where no event tells of any item at all."""
 
     @classmethod
     def of(cls, stdout: bytes) -> _Events:
         terminal, message, error, failure, usage = "", "", "", "", Usage()
+        items: list[dict[str, Any]] = []
         for event in _objects(stdout):
             kind, item = event.get("type"), event.get("item")
             if kind in ("turn.completed", "turn.failed"):
@@ -229,10 +263,26 @@ class _Events:
                 failure = _message(event.get("error"))
             elif kind == "error":
                 error = _message(event)
-            elif kind == "item.completed" and isinstance(item, dict) and item.get("type") == "agent_message":
-                text = item.get("text")
+            elif kind == "item.completed" and isinstance(item, dict):
+                items.append(item)
+                text = item.get("text") if item.get("type") == "agent_message" else None
                 message = text if isinstance(text, str) else message
-        return cls(terminal, message, failure or error, usage)
+        seen = touched.capped(text for item in items for text in _told(item)) if items else None
+        return cls(terminal, message, failure or error, usage, seen)
+
+
+def _told(item: Mapping[str, Any]) -> Iterator[Any]:
+    """What the event of one tool says that it looked at."""
+    kind = item.get("type")
+    if kind == "command_execution":
+        yield from (item.get("command"), item.get("aggregated_output"))
+    elif kind == "file_change":
+        changes = item.get("changes")
+        yield from (
+            (c.get("path") for c in changes if isinstance(c, dict)) if isinstance(changes, list) else ()
+        )
+    elif kind not in ("agent_message", "reasoning", "error", "todo_list"):
+        yield json.dumps(item)
 
 
 def _objects(stdout: bytes) -> Iterator[dict[str, Any]]:

@@ -21,13 +21,14 @@ from pathlib import Path
 
 from prun_review.config import ExecutorConfig
 from prun_review.errors import BriefError, ConfigError
-from prun_review.executors import environment, reasons
+from prun_review.executors import environment, footprint, reasons
 from prun_review.model import Brief, Reading
 from prun_review.payload import HEADER_NAMES
 from prun_review.ports import UNWATCHED, Command, Located, Missing, Output, Request, Seen, Sign, Supervision
 
-PLACEHOLDERS = ("tree", "out", "schema", "model")
-"""Snapshot of the reviewed tree, answer file, schema file, configured model."""
+PLACEHOLDERS = ("tree", "change", "out", "schema", "model")
+"""Snapshot of the reviewed tree, the directory with the change (empty where the whole tree is reviewed),
+answer file, schema file, configured model."""
 
 SCHEMA, ANSWER = "schema.json", "answer.txt"
 
@@ -120,6 +121,7 @@ class AnyCommand:
             )
         values = {
             "tree": str(request.tree),
+            "change": str(request.beside or ""),
             "out": str(request.out / ANSWER),
             "schema": str(request.out / SCHEMA),
             "model": self.model,
@@ -132,6 +134,10 @@ class AnyCommand:
             stdin=request.prompt.encode("utf-8", "replace"),
             files={SCHEMA: environment.sent(request.schema or {}).encode()} if wants_schema else {},
             outputs=(ANSWER,) if self._names_out else (),
+            readable=(
+                *footprint.of_program(request.located.argv[0], request.env.get("PATH", "")),
+                *footprint.files(request.located.beside),
+            ),
         )
 
     def sign(self, seen: Seen) -> Sign:
@@ -173,8 +179,8 @@ class AnyCommand:
         return Reading("answered", text=text)
 
     def exposes(self, brief: Brief, env: Mapping[str, str], *, contained: bool) -> tuple[str, ...]:
-        """What a program does that nobody knows is not known."""
-        return () if contained else ("nothing is known of how it confines itself",)
+        """What a program does that nobody knows is not known; contained it still has the network."""
+        return ("nothing is known of what it does with what it reads",)
 
     @property
     def _names_out(self) -> bool:

@@ -48,7 +48,7 @@ from pathlib import Path, PurePosixPath
 
 from prun_review.config import ExecutorConfig
 from prun_review.errors import ConfigError, LaunchError
-from prun_review.executors import environment, inbox_relay, reasons
+from prun_review.executors import environment, footprint, inbox_relay, reasons
 from prun_review.model import Brief, Reading
 from prun_review.payload import is_fallback
 from prun_review.ports import Command, Located, Missing, Output, Request, Seen, Sign, Supervision
@@ -165,6 +165,8 @@ class Inbox:
             stdin=(request.prompt + _WHERE.format(**paths)).encode("utf-8", "replace"),
             files={ABOUT: json.dumps(about, indent=1).encode() + b"\n"},
             notice=f"questions for {self.name} wait in {self.folder}/*.prompt.md",
+            readable=footprint.of_python(),
+            writable=(folder,),
         )
 
     def _place(self, root: Path) -> Path:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import stat
+import tomllib
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -164,11 +167,14 @@ def test_command_line_of_a_review(bench: Bench) -> None:
     assert command.argv[-3:] == ("-c", "a=1", "-")
     assert given["-C"] == [str(bench.tree)]
     assert given["-m"] == ["gpt-x"]
-    assert given["-s"] == ["read-only"]
+    assert "-s" not in given, "codex would prefer it to the permission profile"
+    assert 'default_permissions="prun-review"' in given["-c"]
     assert 'web_search="disabled"' in given["-c"]
     assert "project_doc_max_bytes=0" in given["-c"]
     assert "model_reasoning_effort=xhigh" in given["-c"]
-    assert {"--json", "--ephemeral", "--ignore-user-config", "--ignore-rules"} <= set(given)
+    assert {"--json", "--ephemeral", "--ignore-user-config", "--ignore-rules", "--strict-config"} <= set(
+        given
+    )
     assert json.loads(command.files["schema.json"])["required"] == ["verdict"]
     assert executor.identity.startswith("gpt-x effort:xhigh args:")
 
@@ -182,13 +188,32 @@ def test_without_model_effort_and_schema_the_options_are_left_out(bench: Bench) 
     assert executor.identity == "default effort:default"
 
 
-@pytest.mark.parametrize(
-    ("access", "sandbox"), [("read", "read-only"), ("run", "read-only"), ("full", "workspace-write")]
-)
-def test_sandbox_follows_access(bench: Bench, access: str, sandbox: str) -> None:
-    command = codex().command(bench.request(codex(), access=access, located=FAKE))
-    assert options(command.argv)["-s"] == [sandbox]
+def profile(argv: Sequence[str]) -> dict[str, Any]:
+    """The permission profile on a command line."""
+    given = [tomllib.loads(word) for word in options(argv)["-c"] if word.startswith("permissions.")]
+    found: dict[str, Any] = {}
+    for table in given:
+        found |= table["permissions"]["prun-review"]
+    return found
+
+
+@pytest.mark.parametrize("contained", [False, True])
+@pytest.mark.parametrize("access", ["read", "run", "full"])
+def test_the_shell_sees_what_access_and_containment_allow(bench: Bench, access: str, contained: bool) -> None:
+    (bench.root / "home" / ".ssh").mkdir()
+    beside = bench.root / 'it\'s "beside" é'
+    request = bench.request(codex(), access=access, located=FAKE)
+    command = codex().command(replace(request, beside=beside, contained=contained))
+    rules = profile(command.argv)["filesystem"]
+    assert rules[":minimal"] == rules[str(beside)] == "read"
+    disk = access == "full" and not contained
+    assert rules.get(":root") == ("read" if disk else None)
+    assert rules.get(str(bench.root / "home" / ".ssh")) == ("deny" if disk else None)
+    assert rules.get(":tmpdir") == ("write" if access == "full" else None)
+    assert rules[":workspace_roots"] == {".": "write" if disk else "read"}
+    assert profile(command.argv)["network"] == {"enabled": False}
     assert 'web_search="disabled"' in command.argv
+    assert 'shell_environment_policy.inherit="core"' in command.argv
 
 
 def test_a_question_with_sources_gets_the_web(bench: Bench) -> None:
@@ -196,7 +221,8 @@ def test_a_question_with_sources_gets_the_web(bench: Bench) -> None:
     brief = replace(request.unit.brief, contract=Contract(sources=True))
     command = codex().command(replace(request, unit=replace(request.unit, brief=brief)))
     assert 'web_search="disabled"' not in command.argv
-    assert {'web_search="live"', "sandbox_workspace_write.network_access=true"} <= set(command.argv)
+    assert 'web_search="live"' in command.argv
+    assert profile(command.argv)["network"] == {"enabled": True}
 
 
 def test_homes_are_clean_private_and_hold_the_login_as_a_link(bench: Bench) -> None:
