@@ -5,10 +5,23 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
+from prun_review.change import Change
 from prun_review.checking import Judged, judge_answer
 from prun_review.grounding import ground
-from prun_review.model import SEVERITIES, Answer, Findings, Header, Reading, Result, Unit, Usage, Violation
+from prun_review.model import (
+    SEVERITIES,
+    Answer,
+    Finding,
+    Findings,
+    Header,
+    Reading,
+    Result,
+    Unit,
+    Usage,
+    Violation,
+)
 from prun_review.paths import Names, candidates, normalise_path
+from prun_review.placement import place
 from prun_review.ports import ContractKind, Reader
 
 
@@ -22,11 +35,17 @@ def judge(
     attempts: int,
     seconds: float,
     prefixes: Sequence[str] = (),
+    change: Change | None = None,
+    read_base: Reader | None = None,
+    base_names: Collection[str] | None = None,
+    beside: str = "",
 ) -> Result:
     """The result of one attempt: ``failed`` as read, else ``valid`` or ``broken``.
 
     ``names`` are the files of the reviewed tree, ``seconds`` the wall time of the attempt,
-    ``prefixes`` the directories that reviewers may put before a path.
+    ``prefixes`` the directories that reviewers may put before a path.  With ``change``, the
+    ``read_base`` and ``base_names`` of its merge base and the directory ``beside`` the snapshot,
+    findings are also placed in the change, whatever scope the unit has.
     """
     base = Result(
         unit=unit.id,
@@ -59,7 +78,21 @@ def judge(
                 what = "that it was asked about" if unit.files else "of the reviewed tree"
                 text = f"no file {what}, nor a folder of one below the root, is said to have been read"
                 violations.append(Violation("nothing-examined", "/examined", text))
-        grounded = ground(answer.findings, read, names=names, prefixes=prefixes)
+        grounded = _placed(
+            ground(
+                answer.findings,
+                read,
+                names=names,
+                prefixes=prefixes,
+                change=change,
+                read_base=read_base,
+                base_names=base_names,
+                beside=beside,
+            ),
+            read,
+            change,
+            read_base,
+        )
         numbered = Findings(replace(f, id=f"{unit.slug}#{n}") for n, f in enumerate(grounded, 1))
         answer = replace(answer, examined=examined, findings=numbered)
     elif not violations:
@@ -73,6 +106,47 @@ def judge(
         violations=tuple(violations),
         salvage=judged.salvage,
     )
+
+
+def again(
+    result: Result,
+    unit: Unit,
+    read: Reader,
+    *,
+    names: Collection[str] | None,
+    change: Change | None,
+    read_base: Reader | None,
+    base_names: Collection[str] | None,
+) -> Result:
+    """A result that was judged in an earlier run, its findings grounded and placed in these trees.
+
+    Nothing else is judged again: what the answer says of the contract did not change.  The result
+    takes the ids of ``unit``.  Where a finding stands as it did, its note is kept as well.
+    """
+    result = replace(result, unit=unit.id, slug=unit.slug, case=unit.case, folder=unit.folder)
+    if result.answer is None:
+        return result
+    fresh = [replace(f, grounding="unchecked", note="") for f in result.findings]
+    grounded = ground(fresh, read, names=names, change=change, read_base=read_base, base_names=base_names)
+    placed = _placed(grounded, read, change, read_base)
+    kept = Findings(
+        replace(_as_before(old, new), id=f"{unit.slug}#{n}")
+        for n, (old, new) in enumerate(zip(result.findings, placed, strict=True), 1)
+    )
+    return replace(result, answer=replace(result.answer, findings=kept))
+
+
+def _placed(findings: Findings, read: Reader, change: Change | None, read_base: Reader | None) -> Findings:
+    if change is None or read_base is None:
+        return findings
+    return place(findings, change, read=read, read_base=read_base)
+
+
+def _as_before(old: Finding, new: Finding) -> Finding:
+    """``new`` as it was told before where nothing of it changed: a line that was corrected now fits."""
+    moved = replace(new, grounding="moved") if (old.grounding, new.grounding) == ("moved", "exact") else new
+    same = replace(moved, note=old.note)
+    return old if same == old else new
 
 
 def _judged(reading: Reading, unit: Unit, kind: ContractKind) -> Judged:
