@@ -26,6 +26,10 @@ def check(config: Config, root: Path, executors: Collection[str]) -> None:
             "resume and replay exclude each other",
             remedy="resume asks what is open; replay asks nothing and judges stored answers again",
         )
+    if config.about and not config.base:
+        raise ConfigError(
+            "about tells of a change, and none is reviewed", remedy="add --prun-base REV, or leave it out"
+        )
     if not (root / config.reviewed).is_dir():
         raise ConfigError(
             f"reviewed names no folder: {config.reviewed!r}",

@@ -150,5 +150,6 @@ def _sites(events: Iterable[Mapping[str, Any]]) -> Iterator[tuple[tuple[str, int
     for event in events:
         if event.get("event") == "attempt-started":
             with suppress(KeyError, TypeError, ValueError):
-                made = Site(Path(event["tree"]), Path(event["state"]))
+                beside = event.get("beside")
+                made = Site(Path(event["tree"]), Path(event["state"]), Path(beside) if beside else None)
                 yield (str(event["slug"]), int(event["attempt"])), made

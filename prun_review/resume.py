@@ -8,7 +8,7 @@ repository was changed is good for nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -36,12 +36,17 @@ class TakenOver:
     """Runs, and numbers of results, that were passed over, and why; for people."""
 
 
+Again = Callable[[Result, Unit], Result]
+"""Looks a result's findings up in what is reviewed now: files that no fingerprint speaks of may differ."""
+
+
 @dataclass
 class _Search:
     """What is looked for and what was found so far."""
 
     missing: dict[str, Unit]
     """By slug."""
+    again: Again
     found: dict[str, tuple[Result, _Source]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
@@ -54,6 +59,8 @@ class _Search:
             except RunDirError as error:
                 refused.append(f"{slug}: {error.message}")
                 continue
+            if result is not None and result.ok:
+                result = self.again(result, self.missing[slug])
             if result is not None and result.ok:
                 self.found[slug] = (result, source)
                 del self.missing[slug]
@@ -111,15 +118,20 @@ def _integrity(stored: Mapping[str, Any], path: Path) -> list[str]:
     return [reason.code for reason in facts.integrity if reason.outcome != "PASS"]
 
 
-def take_over(root: Path, plan: Plan, store: RunDir, wanted: str) -> TakenOver:
+def _as_it_is(result: Result, unit: Unit) -> Result:
+    return result
+
+
+def take_over(root: Path, plan: Plan, store: RunDir, wanted: str, again: Again = _as_it_is) -> TakenOver:
     """Store in ``store`` the valid results that earlier runs have of the units of ``plan``.
 
     For each unit the newest one counts, of the same id, slug, executor, repeat and fingerprint.
     ``wanted``: :data:`LATEST`, or a run (id, path or report folder), which stands for itself and the
-    runs that it was resumed from.  ``RunDirError``: a named run cannot be taken from, the run to resume
+    runs that it was resumed from.  ``again`` judges each once more: what it makes invalid is not taken.
+    ``RunDirError``: a named run cannot be taken from, the run to resume
     is still being written, or the new one cannot be.
     """
-    search = _Search({unit.slug: unit for unit in plan.units if unit.fingerprint})
+    search = _Search({unit.slug: unit for unit in plan.units if unit.fingerprint}, again)
     sources = _stored(root, store, search) if wanted == LATEST else _named(root, wanted, search)
     for source in sources:
         search.look(source)
