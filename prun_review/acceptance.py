@@ -74,15 +74,11 @@ def _entry(kind: str, entry: Any, place: str, today: date) -> Acceptance:
     subject = entry.get(key)
     if not isinstance(subject, str) or not form.fullmatch(subject):
         raise ConfigError(f"{key} is {_told(subject)}", place=place, remedy=remedy)
+    by = _said("by", entry, place, "the name of the person who answers for it")
+    reason = _said("reason", entry, place, "why, in words")
     until = _until(kind, entry.get("until"), place, today)
-    return Acceptance(
-        kind,
-        subject,
-        _said("by", entry, place, "the name of the person who answers for it"),
-        _said("reason", entry, place, "why, in words"),
-        until.isoformat() if until else "",
-        until is not None and until < today,
-    )
+    expired = until is not None and until < today
+    return Acceptance(kind, subject, by, reason, until.isoformat() if until else "", expired)
 
 
 def _said(key: str, entry: Mapping[str, Any], place: str, remedy: str) -> str:

@@ -9,8 +9,11 @@ from typing import Any
 from prun_review.consensus import Group, cross
 from prun_review.gate import decide
 from prun_review.model import (
+    Acceptance,
     Answer,
     Brief,
+    Carried,
+    ChangedFile,
     Choice,
     Contract,
     ExecutorInfo,
@@ -20,6 +23,7 @@ from prun_review.model import (
     Plan,
     Policy,
     Result,
+    Revision,
     RunFacts,
     Score,
     Unit,
@@ -132,6 +136,39 @@ def facts(**fields: Any) -> RunFacts:
         folders={FOLDER: Policy()},
     )  # fmt: skip
     return replace(base, **fields)
+
+
+DIGEST = "sha256:" + "ab" * 32
+"""Of what a change made of the review itself."""
+
+
+def changed(*paths: str, status: str = "modified", kind: str = "text") -> dict[str, Any]:
+    """Fields of facts: a change of these files is reviewed."""
+    files = tuple(ChangedFile(p, "" if status == "added" else p, status, kind, 3, 1) for p in paths)
+    revision = Revision("c" * 40, "7" * 40, files=9, base="b" * 40, merge_base="a" * 40, head="c" * 40)
+    return {"change": files, "revision": revision}
+
+
+def outage(executor: str = "codex", **fields: Any) -> Acceptance:
+    """A person answers for an executor that is away."""
+    return replace(Acceptance("outage", executor, "Ada", "status page", "2026-12-05"), **fields)
+
+
+def review_change(digest: str = DIGEST, **fields: Any) -> Acceptance:
+    """A person answers for a change of the review itself."""
+    return replace(Acceptance("review-change", digest, "Ada", "asks more"), **fields)
+
+
+def carry(*findings: Finding, outcome: str = "FAIL", folder: str = FOLDER, run: str = "r1") -> Carried:
+    """A blocker of an earlier run."""
+    first = findings[0]
+    place = f"{first.file}:{first.line}"
+    return Carried(run, "u#1", first.severity, first.title, place, outcome, folder, findings)
+
+
+def about(of: Unit, *files: str, reads: tuple[str, ...] = (), scope: str = "diff") -> Unit:
+    """The unit as one about these files."""
+    return replace(of, files=files, brief=replace(of.brief, reads=reads or files, scope=scope))
 
 
 def groups_of(results: Sequence[Result]) -> dict[str, tuple[Group, ...]]:
