@@ -10,7 +10,7 @@ from prun_review.codec import encode
 from prun_review.consensus import CLASSES, Crossing, Group
 from prun_review.folders import Folder
 from prun_review.folding import level
-from prun_review.model import Carried, RunFacts
+from prun_review.model import RunFacts
 from prun_review.views import Row
 
 
@@ -60,7 +60,6 @@ def change(facts: RunFacts, folders: Sequence[Folder]) -> Row | None:
     if not reviewed(facts):
         return None
     looked = covers(facts, folders)
-    left = {(c.run, c.finding) for c in open_carried(facts, folders)}
     return {
         "files": [
             {**encode(c.file), "covered_by": list(c.cases), "ignored": c.ignored, "why": c.why}
@@ -70,14 +69,11 @@ def change(facts: RunFacts, folders: Sequence[Folder]) -> Row | None:
         "alters_digest": full(facts.alters_digest),
         "uncovered": [c.file.path for c in looked if c.missing],
         "acceptances": encode(facts.acceptances),
-        "carried": [_carried(c, (c.run, c.finding) in left) for c in facts.carried],
+        # What they are made of stands in the facts, with those that this run holds itself.
+        "carried": [
+            {k: v for k, v in encode(c).items() if k != "members"} for c in open_carried(facts, folders)
+        ],
     }
-
-
-def _carried(carried: Carried, open: bool) -> Row:
-    row: Row = encode(carried)
-    del row["members"]  # they stand in the facts
-    return row | {"open": open}
 
 
 def _weight(row: Row) -> tuple[Any, ...]:

@@ -24,10 +24,11 @@ AWAY = frozenset(
         "over-capacity",
         "network",
         "stalled",
+        "unknown",
     }
 )
-"""Reason codes of a vendor, login, quota or connection that is not there.  A time limit is none: what is
-reviewed can bring it about."""
+"""Reason codes of a vendor, login, quota or connection that is not there; ``unknown`` is the exit without
+a word with which some CLIs tell all of that.  A time limit is none: what is reviewed can bring it about."""
 
 
 @dataclass(frozen=True, slots=True)

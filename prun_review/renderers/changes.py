@@ -120,14 +120,12 @@ def answered_for(document: Document) -> list[str]:
 
 
 def carried(document: Document) -> list[str]:
-    """The blockers of earlier runs on this head."""
+    """The blockers of earlier runs on this head; of a change those that this run does not hold itself."""
     found = change(document)
-    rows_ = found["carried"] if found is not None else _facts(document, "carried")
     lines = []
-    for c in rows_:
+    for c in _facts(document, "carried") if found is None else found["carried"]:
         place = f" ({c['place']})" if c["place"] else ""
-        again = "" if c.get("open", True) else "; this run holds it again"
-        lines.append(f"{c['outcome']}: {c['severity']}: {c['title']}{place}, from run {c['run']}{again}")
+        lines.append(f"{c['outcome']}: {c['severity']}: {c['title']}{place}, from run {c['run']}")
     return lines
 
 
