@@ -7,7 +7,8 @@ path, *new* the head.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -68,49 +69,72 @@ class FileChange:
         """The old lines that the change took away."""
         return frozenset(old for mark, old, _ in self._lines if mark == "-")
 
+    def numbered(self) -> Iterator[tuple[Hunk, tuple[tuple[int | None, int | None, str], ...]]]:
+        """Every hunk with its lines: old number, new number (None on the side without it), marked text."""
+        for hunk, walk in zip(self.hunks, self._walks, strict=True):
+            lines = zip(walk, hunk.lines, strict=False)
+            yield (
+                hunk,
+                tuple(
+                    (None if mark == "+" else old, None if mark == "-" else new, text)
+                    for (mark, old, new), text in lines
+                ),
+            )
+
     @cached_property
     def _lines(self) -> tuple[tuple[str, int, int], ...]:
-        """Mark, old and new number of every line of the hunks; of the side without it the next one."""
-        found = []
-        for hunk in self.hunks:
-            # A side without lines names the line before; counting goes on behind it.
-            old = hunk.old_start + (hunk.old_count == 0)
-            new = hunk.new_start + (hunk.new_count == 0)
-            for line in hunk.lines:
-                mark = line[:1]
-                found.append((mark, old, new))
-                old += mark != "+"
-                new += mark != "-"
-        return tuple(found)
+        return tuple(step for walk in self._walks for step in walk[:-1])
+
+    @cached_property
+    def _walks(self) -> tuple[tuple[tuple[str, int, int], ...], ...]:
+        """Of every hunk mark, old and new number of its lines (of the side without it the next one), and
+        at last what follows it, without a mark."""
+        return tuple(tuple(_walk(hunk)) for hunk in self.hunks)
 
     def to_new(self, old: int) -> int | None:
         """The new number of an old line; None for one that the change took away."""
-        if old in self.deleted:
-            return None
-        return old + self._shift(old, "old")
+        return None if old in self.deleted else _other(self._from_old, old)
 
     def to_old(self, new: int) -> int | None:
         """The old number of a new line; None for one that the change added."""
-        if new in self.added:
-            return None
-        return new - self._shift(new, "new")
+        return None if new in self.added else _other(self._from_new, new)
 
     def nearest_new(self, old: int) -> int:
         """Where an old line is, or would be, in the head; at least 1."""
-        return max(1, old + self._shift(old, "old"))
+        return max(1, _other(self._from_old, old))
 
-    def _shift(self, line: int, side: str) -> int:
-        """New minus old number for what stands at ``line`` of one side."""
-        shift = 0
-        for mark, old, new in self._lines:
-            if (old if side == "old" else new) >= line:
-                break
-            shift += (mark == "+") - (mark == "-")
-        return shift
+    @cached_property
+    def _from_old(self) -> tuple[tuple[int, int], ...]:
+        """Old numbers with the new one of each, ascending, wherever their distance may change."""
+        steps = ((old, new) for walk in self._walks for mark, old, new in walk if mark != "+")
+        return ((1, 1), *steps)
+
+    @cached_property
+    def _from_new(self) -> tuple[tuple[int, int], ...]:
+        steps = ((new, old) for walk in self._walks for mark, old, new in walk if mark != "-")
+        return ((1, 1), *steps)
 
     def in_hunk(self, side: str, first: int, last: int) -> bool:
         """Whether a stretch of one side touches a hunk, context included."""
         return any(hunk.covers(side, first, last) for hunk in self.hunks)
+
+
+def _walk(hunk: Hunk) -> Iterator[tuple[str, int, int]]:
+    # A side without lines names the line before; counting goes on behind it.
+    old = hunk.old_start + (hunk.old_count == 0)
+    new = hunk.new_start + (hunk.new_count == 0)
+    for line in hunk.lines:
+        mark = line[:1]
+        yield mark, old, new
+        old += mark != "+"
+        new += mark != "-"
+    yield "", old, new
+
+
+def _other(steps: tuple[tuple[int, int], ...], line: int) -> int:
+    """The number on the other side, counted on from the last step at or before a line."""
+    at, there = steps[max(0, bisect_right(steps, line, key=lambda step: step[0]) - 1)]
+    return there + line - at
 
 
 @dataclass(frozen=True)

@@ -110,11 +110,16 @@ def _common(git_dir: Path) -> Path:
     return (git_dir / os.fsdecode(pointer.read_bytes()[:8192]).rstrip("\n")).resolve()
 
 
-def program(avoid: Path) -> str:
-    """The git to run: first on PATH, never by a relative entry or from below ``avoid``."""
+def program(*avoid: Path) -> str:
+    """The git to run: first on PATH, never by a relative entry or from below a folder to ``avoid``."""
     for entry in os.environ.get("PATH", os.defpath).split(os.pathsep):
         path = Path(entry, "git")
-        if path.is_absolute() and os.access(path, os.X_OK) and not path.resolve().is_relative_to(avoid):
+        real = path.resolve()
+        if (
+            path.is_absolute()
+            and os.access(path, os.X_OK)
+            and not any(real.is_relative_to(folder) for folder in avoid)
+        ):
             _check_version(str(path))
             return str(path)
     raise TreeError("git is not on PATH", remedy="install git, for example: apt install git")
@@ -189,6 +194,18 @@ def head(repository: Repository) -> str:
             remedy="git add . && git commit -m 'first'",
         )
     return sha
+
+
+def commit(repository: Repository, rev: str) -> str:
+    """SHA of the commit that a revision names there; empty where it names none.
+
+    Searches (``:/text``, ``^{/text}``) count as none: who writes commit messages would choose.
+    """
+    if not rev or rev.startswith("-") or re.search(r"[\x00-\x20\x7f:]|\^\{/", rev):
+        return ""
+    args = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{rev}^{{commit}}")
+    # What is wrong with a name is said in several exit statuses; a SHA that is not here is one of them.
+    return theirs(repository, *args, fine=(0, 1, 128)).decode().strip()
 
 
 def refs(repository: Repository) -> dict[str, str]:

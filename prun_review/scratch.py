@@ -23,8 +23,8 @@ NAME = "prun_review"
 class Scratch:
     """A fresh directory, 0700, removed by :meth:`close` or, after a crash, by the next run."""
 
-    def __init__(self, avoid: Path) -> None:
-        """Make it outside ``avoid``; ``TreeError`` where no place is fit."""
+    def __init__(self, *avoid: Path) -> None:
+        """Make it outside the folders to ``avoid``; ``TreeError`` where no place is fit."""
         base = _base(avoid)
         with files.named(TreeError, "no private directory can be made", base):
             gate = Lock(base / "lock", wait=True)  # nobody sweeps between mkdir and lock
@@ -42,10 +42,10 @@ class Scratch:
         self._lock.release()
 
 
-def _base(avoid: Path) -> Path:
+def _base(avoid: tuple[Path, ...]) -> Path:
     """The first fit place, made if need be: the user's cache, else /var/tmp."""
     for place in _places():
-        if not place.is_absolute() or _inside(place, (avoid, Path("/tmp"), Path(tempfile.gettempdir()))):
+        if not place.is_absolute() or _inside(place, (*avoid, Path("/tmp"), Path(tempfile.gettempdir()))):
             continue
         with suppress(OSError):
             place.mkdir(mode=files.PRIVATE_DIR, parents=True, exist_ok=True)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from prun_review import files, git
@@ -12,6 +14,11 @@ from prun_review.git import Entry, Repository
 
 _HONOURED = {"true", "false", "input", "lf", "crlf"}
 """Values of their ``core.filemode``, ``symlinks``, ``autocrlf`` and ``eol`` that we take over."""
+
+RENAMES = 1000
+"""Files up to which similar ones are looked for among those gone and come (each with each)."""
+BATCH = 32 << 20
+"""Bytes of blobs held in memory at once."""
 
 _AS_ON_DISK = b"\n* !working-tree-encoding !ident\n"
 """Attributes under which git would store something else than what lies on disk, line ends aside."""
@@ -23,17 +30,27 @@ class Shadow:
     Names in and out are relative to the root of the work tree, but for :meth:`tree`.
     """
 
-    def __init__(self, path: Path, repository: Repository, object_format: str) -> None:
-        """Make it at ``path``, which must not exist; the format is ``sha1`` or ``sha256``."""
+    def __init__(
+        self, path: Path, repository: Repository, object_format: str, lenders: Sequence[Repository] = ()
+    ) -> None:
+        """Make it at ``path``, which must not exist; the format is ``sha1`` or ``sha256``.
+
+        Objects of further ``lenders`` are borrowed too.  Where one of them holds only a part of its
+        history, that is seen; grafts and replacements count for nothing.
+        """
         self.path = path
         self.repository = repository
-        self._program = git.program(repository.top)
+        lent = list(dict.fromkeys(r.common for r in (repository, *lenders)))
+        self._program = git.program(repository.top, *(r.top for r in lenders))
         with files.named(TreeError, "git's own data cannot be copied", path):
             for folder in (path, path / "refs", path / "info", path / "objects", path / "objects/info"):
                 files.make_private(folder)
             files.create(path / "HEAD", b"ref: refs/heads/none\n")
             files.create(path / "config", self._config(object_format))
-            files.create(path / "objects/info/alternates", _quoted(repository.common / "objects"))
+            files.create(path / "objects/info/alternates", b"".join(_quoted(c / "objects") for c in lent))
+            cut = {sha for common in lent for sha in _shallow(common / "shallow")}
+            if cut:
+                files.create(path / "shallow", b"".join(sorted(cut)))
             info = repository.common / "info"
             theirs = _read(info / "attributes")[0] if (info / "attributes").is_file() else b""
             files.create(path / "info/attributes", theirs + _AS_ON_DISK)
@@ -60,13 +77,18 @@ class Shadow:
         return "\n".join([*lines, ""]).encode()
 
     def _git(
-        self, *args: str, stdin: bytes = b"", cap: int = git.LISTING_CAP, fine: Sequence[int] = (0,)
+        self,
+        *args: str,
+        stdin: bytes = b"",
+        cap: int = git.LISTING_CAP,
+        fine: Sequence[int] = (0,),
+        index: str = "index",
     ) -> bytes:
         top = self.repository.top
         env = {
             "GIT_DIR": str(self.path),
             "GIT_WORK_TREE": str(top),
-            "GIT_INDEX_FILE": str(self.path / "index"),
+            "GIT_INDEX_FILE": str(self.path / index),
             "GIT_LITERAL_PATHSPECS": "1",
         }
         return git.call(self._program, args, env, top, stdin, cap, fine)
@@ -150,6 +172,76 @@ class Shadow:
             contents.append(out[first : first + entry.size])
             at = first + entry.size + 1
         return contents
+
+    def sized(self, entries: Sequence[Entry]) -> list[Entry]:
+        """The entries with the sizes of their blobs; None where one is not here."""
+        stdin = "".join(f"{e.sha}\n" for e in entries).encode()
+        lines = self._git("cat-file", "--batch-check", stdin=stdin).decode().splitlines() if stdin else []
+        sizes = (line.split()[-1] for line in lines)
+        return [
+            replace(e, size=int(s) if s.isdecimal() else None) for e, s in zip(entries, sizes, strict=True)
+        ]
+
+    def store(self, contents: Sequence[bytes]) -> list[str]:
+        """Keep contents as blobs of ours; their SHAs."""
+        if not contents:
+            return []
+        folder = self.path / "incoming"
+        with files.named(TreeError, "git's own data cannot be written", folder):
+            folder.mkdir()
+            for n, content in enumerate(contents):
+                files.create(folder / str(n), content)
+            stdin = "".join(f"{folder / str(n)}\n" for n in range(len(contents)))
+            out = self._git("hash-object", "-w", "--no-filters", "--stdin-paths", stdin=os.fsencode(stdin))
+            files.remove_tree(folder)
+        return out.decode().split()
+
+    def has(self, commit: str) -> bool:
+        """Whether a full SHA names a commit that is here."""
+        args = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{commit}}")
+        return bool(self._git(*args, fine=(0, 1, 128)).strip())
+
+    def merge_bases(self, left: str, right: str) -> list[str]:
+        """The best common ancestors of two commits, best first; none where none is known here."""
+        return self._git("merge-base", "--all", left, right, fine=(0, 1, 128)).decode().split()
+
+    def planted(self, entries: Iterable[tuple[bytes, str, str]], index: str) -> str:
+        """A tree object of ours that holds these names, modes and SHAs; ``index`` names a file of ours."""
+        lines = _lines(f"{mode} {sha} 0\t".encode() + name for name, mode, sha in entries)
+        self._git("read-tree", "--empty", index=index)
+        self._git("update-index", "-z", "--index-info", stdin=lines, index=index)
+        return self._git("write-tree", "--missing-ok", index=index).decode().strip()
+
+    def paired(self, old: str, new: str) -> bytes:
+        """Which names of two trees belong together: ``--raw -z`` with renames found."""
+        return self._git("diff-tree", "-r", "-M", f"-l{RENAMES}", "-z", "--raw", old, new)
+
+    def patch(self, old: str, new: str) -> bytes:
+        """How the files of two trees differ, with three lines of context."""
+        plain = ("--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--full-index")
+        return self._git(
+            "diff-tree", "-r", "-p", "-U3", *plain, "--src-prefix=a/", "--dst-prefix=b/", old, new
+        )
+
+
+def batches(entries: Mapping[str, Entry]) -> Iterator[list[tuple[str, Entry]]]:
+    """Entries of known size in portions whose contents fit into memory."""
+    batch: list[tuple[str, Entry]] = []
+    size = 0
+    for item in entries.items():
+        if batch and size + (item[1].size or 0) > BATCH:
+            yield batch
+            batch, size = [], 0
+        batch.append(item)
+        size += item[1].size or 0
+    if batch:
+        yield batch
+
+
+def _shallow(path: Path) -> list[bytes]:
+    """The lines of a repository's list of commits whose parents it does not hold."""
+    content = _read(path)[0] if path.is_file() else b""
+    return [line + b"\n" for line in content.split() if re.fullmatch(rb"[0-9a-f]{40}|[0-9a-f]{64}", line)]
 
 
 def _items(out: bytes) -> list[bytes]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,12 +13,11 @@ from prun_review import files
 from prun_review.errors import TreeError
 from prun_review.git import EXECUTABLE, LINK, Entry
 from prun_review.model import Reason
+from prun_review.shadow import batches
 from prun_review.taken import few
 
 SNAPSHOT_CHANGED = "snapshot-changed"
 """Code of a reason: what reviewers read is not what it was; no answer given after that counts."""
-BATCH = 32 << 20
-"""Bytes of blobs held in memory at once while writing."""
 LEFT_BY_CODEX = (".agents", ".aws", ".codex", ".git")
 """Empty directories that codex's sandbox makes where it works, and leaves there when it is killed.
 They count as nothing and are never removed meanwhile: its bind mounts lie on them."""
@@ -37,6 +36,14 @@ class Snapshot:
     """What stands there, by path."""
     stamps: Mapping[str, Stamp]
     """Device, inode, size, mode and times of each file when it was written."""
+    about: Snapshot | None = None
+    """Of a change: what it is, as files of its own; see :attr:`beside`."""
+
+    @property
+    def beside(self) -> Path | None:
+        """In a review of a change: the directory with ``CHANGE.diff``, ``CHANGED.tsv`` and the pre-images
+        of changed files below ``base/``, read-only."""
+        return self.about.path if self.about else None
 
 
 def write(
@@ -48,14 +55,14 @@ def write(
     notes: list[str] = []
     with files.named(TreeError, "the snapshot of the reviewed tree cannot be written", part):
         files.make_private(part)
-        for batch in _batches({n: e for n, e in entries.items() if e.mode != LINK}):
+        for batch in batches({n: e for n, e in entries.items() if e.mode != LINK}):
             for (name, entry), content in zip(batch, blobs([e for _, e in batch]), strict=True):
                 target = part / name
                 target.parent.mkdir(parents=True, exist_ok=True)
                 files.create(target, content, 0o555 if entry.mode == EXECUTABLE else 0o444)
                 made[name] = entry
         # Links come last: while files are written there is none that could lead a path outside.
-        for batch in _batches({n: e for n, e in entries.items() if e.mode == LINK}):
+        for batch in batches({n: e for n, e in entries.items() if e.mode == LINK}):
             for (name, entry), content in zip(batch, blobs([e for _, e in batch]), strict=True):
                 why = _link(part, name, content)
                 if why:
@@ -67,19 +74,6 @@ def write(
             os.chmod(folder, 0o555)
         os.rename(part, path)
     return Snapshot(path, tuple(notes), made, stamps)
-
-
-def _batches(entries: Mapping[str, Entry]) -> Iterator[list[tuple[str, Entry]]]:
-    batch: list[tuple[str, Entry]] = []
-    size = 0
-    for item in entries.items():
-        if batch and size + (item[1].size or 0) > BATCH:
-            yield batch
-            batch, size = [], 0
-        batch.append(item)
-        size += item[1].size or 0
-    if batch:
-        yield batch
 
 
 def _link(root: Path, name: str, target: bytes) -> str:
@@ -116,16 +110,24 @@ def _stamp(info: os.stat_result) -> Stamp:
 
 
 def differences(snapshot: Snapshot, object_format: str) -> tuple[Reason, ...]:
-    """What happened to the snapshot since it was written: nothing, or reasons that forbid PASS.
+    """What happened to the snapshot, and to what lies beside it, since it was written: nothing, or
+    reasons that forbid PASS.
 
     A file that was rewritten counts even if its content is the same again: what a worker read in
     between is unknown.  Its change time tells, which only the system's clock can forge.
     """
+    reasons = _differences(snapshot, object_format, "the snapshot of the reviewed tree")
+    if snapshot.about:
+        reasons += _differences(snapshot.about, object_format, "what lies beside the snapshot")
+    return reasons
+
+
+def _differences(snapshot: Snapshot, object_format: str, called: str) -> tuple[Reason, ...]:
     found: dict[str, list[str]] = {}
     try:
         seen = _walk(snapshot.path)
     except OSError as e:
-        text = f"the snapshot of the reviewed tree cannot be read: {e.strerror} ({e.filename})"
+        text = f"{called} cannot be read: {e.strerror} ({e.filename})"
         return (Reason(SNAPSHOT_CHANGED, text),)
     for name, info in seen.items():
         entry = snapshot.entries.get(name)
@@ -135,7 +137,7 @@ def differences(snapshot: Snapshot, object_format: str) -> tuple[Reason, ...]:
             found.setdefault(_change(snapshot, name, entry, info, object_format), []).append(name)
     found["removed"] = [name for name in snapshot.entries if name not in seen]
     return tuple(
-        Reason(SNAPSHOT_CHANGED, f"{what} in the snapshot of the reviewed tree: {few(names)}")
+        Reason(SNAPSHOT_CHANGED, f"{what} in {called}: {few(names)}")
         for what, names in sorted(found.items())
         if names
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import quote_from_bytes
 
@@ -44,6 +44,18 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True)
+class Listing:
+    """What an index or a commit lists, by name relative to the root of the work tree."""
+
+    wanted: Mapping[bytes, Entry]
+    """What is under review."""
+    submodules: Mapping[bytes, Entry]
+    """Submodules that lie there."""
+    watched: Mapping[bytes, Entry]
+    """What is no part of the review, and looked at all the same."""
+
+
+@dataclass(frozen=True, slots=True)
 class Taken:
     """A tree object and the listing of what it holds."""
 
@@ -52,7 +64,8 @@ class Taken:
     """Public name -> ordinary file or symbolic link."""
     left_out: Mapping[str, str]
     """Public name -> why it is not in the tree."""
-    shadow: Shadow
+    listing: Listing
+    """Where it came from."""
 
 
 @dataclass
@@ -101,47 +114,93 @@ def select(
     return Selection(os.fsencode(repository.prefix), (".prun/", *patterned), matches, untracked)
 
 
-def build(repository: Repository, selection: Selection, place: Path) -> Taken:
-    """Make the tree object in a new shadow at ``place``; ``TreeError`` when there is nothing in it."""
-    base = git.head(repository)
-    shadow = Shadow(place, repository, git.object_format(base))
+def _nothing(name: bytes) -> bool:
+    return False
+
+
+def build(
+    shadow: Shadow,
+    selection: Selection,
+    commit: str,
+    *,
+    worktree: bool = True,
+    watched: Callable[[bytes], bool] = _nothing,
+) -> Taken:
+    """Make the tree object of the work tree on top of ``commit``, or of that commit alone.
+
+    ``TreeError`` when there is nothing in it.
+    """
     notes = _Notes(len(selection.prefix))
-    held = _add_tracked(shadow, selection, notes)
-    dirty = _differs(shadow, held, base, selection)
-    if selection.untracked:
-        _add_untracked(shadow, selection, notes)
+    if worktree:
+        indexed = shadow.index()
+        listing = _edited(shadow, indexed, _sorted(shadow, indexed, selection, watched, notes), notes)
+        dirty = _differs(shadow, listing.wanted.values(), commit, selection)
+        if selection.untracked:
+            _add_untracked(shadow, selection, notes)
+        shadow.forget(listing.watched)
         held = shadow.index()
-    tree = shadow.write_tree(repository.prefix) if held else ""
+        tree = shadow.write_tree(os.fsdecode(selection.prefix)) if held else ""
+        listing = replace(listing, wanted={e.name: e for e in held})
+    else:
+        listing = _sorted(shadow, shadow.tree(commit), selection, watched, notes)
+        dirty = False
+        inside = ((name[notes.cut :], e.mode, e.sha) for name, e in listing.wanted.items())
+        tree = shadow.planted(inside, "index.head") if listing.wanted else ""
     entries = _named(shadow.tree(tree), notes) if tree else {}
     if not entries:
         raise TreeError(
             "there is nothing to review: git tracks no file here that is not left out",
-            place=str(repository.top / repository.prefix),
+            place=str(shadow.repository.top / shadow.repository.prefix),
             remedy=f"git add your files; left out are {', '.join(selection.excluded)}",
         )
     count = sum(e.mode != LINK for e in entries.values())
-    revision = Revision(base, tree, dirty, count, selection.excluded, tuple(notes.lines()))
-    return Taken(revision, entries, notes.left_out, shadow)
+    revision = Revision(commit, tree, dirty, count, selection.excluded, tuple(notes.lines()))
+    return Taken(revision, entries, notes.left_out, listing)
 
 
-def _add_tracked(shadow: Shadow, selection: Selection, notes: _Notes) -> list[Entry]:
-    """Bring our index to what the work tree holds of tracked files; the entries then."""
-    before = {e.name: e for e in shadow.index()}
-    unwanted = set()
-    for name, entry in before.items():
+def former(
+    shadow: Shadow, selection: Selection, commit: str, watched: Callable[[bytes], bool] = _nothing
+) -> tuple[Listing, dict[str, Entry], dict[str, str]]:
+    """What a commit lists, its files by public name, and why others are left out."""
+    notes = _Notes(len(selection.prefix))
+    listing = _sorted(shadow, shadow.tree(commit), selection, watched, notes)
+    inside = (replace(e, name=name[notes.cut :]) for name, e in listing.wanted.items())
+    return listing, _named(inside, notes), notes.left_out
+
+
+def _sorted(
+    shadow: Shadow,
+    entries: Iterable[Entry],
+    selection: Selection,
+    watched: Callable[[bytes], bool],
+    notes: _Notes,
+) -> Listing:
+    listing: tuple[dict[bytes, Entry], ...] = ({}, {}, {})
+    wanted, submodules, beside = listing
+    for entry in entries:
+        name = entry.name
         _check_path(name, shadow.repository)
-        if not selection.takes(name):
-            unwanted.add(name)
-            if name.startswith(selection.prefix):
-                notes.out(name, "excluded")
-        elif entry.mode == GITLINK:
-            # Before git looks at the work tree: it would start `git status` inside the submodule.
-            unwanted.add(name)
-            notes.out(name, "a submodule")
-    shadow.forget(unwanted)
-    wanted = [e for e in before.values() if e.name not in unwanted and not e.unmerged]
+        if selection.takes(name):
+            (submodules if entry.mode == GITLINK else wanted)[name] = entry
+            if entry.mode == GITLINK:
+                notes.out(name, "a submodule")
+            continue
+        if name.startswith(selection.prefix):
+            notes.out(name, "excluded")
+        if watched(name):
+            beside[name] = entry
+    return Listing(*listing)
+
+
+def _edited(shadow: Shadow, indexed: Iterable[Entry], listing: Listing, notes: _Notes) -> Listing:
+    """Bring our index to what the work tree holds of a listing; the listing then."""
+    submodules = {n: e for n, e in listing.watched.items() if e.mode == GITLINK}
+    before = {n: e for n, e in {**listing.wanted, **listing.watched}.items() if n not in submodules}
+    # Before git looks at the work tree: it would start `git status` inside a submodule.
+    shadow.forget(e.name for e in indexed if e.name not in before)
+    wanted = [e for e in before.values() if not e.unmerged]
     absent = {e.name for e in wanted if e.sparse and not _on_disk(shadow.repository, e.name)}
-    notes.absent += [public_name(name[notes.cut :]) for name in sorted(absent)]
+    notes.absent += [public_name(name[notes.cut :]) for name in sorted(absent & listing.wanted.keys())]
     # Put anew, entries have no mark that hides an edit and no time that a file was seen: git reads all.
     shadow.put(e for e in wanted if e.name not in absent)
     shadow.add_edits()
@@ -153,11 +212,18 @@ def _add_tracked(shadow: Shadow, selection: Selection, notes: _Notes) -> list[En
     shadow.put([e for e in filtered if not e.unmerged])
     shadow.forget([e.name for e in filtered if e.unmerged])
     for entry in filtered:
+        if entry.name in listing.watched:
+            continue
         if entry.unmerged:
             notes.out(entry.name, "unmerged, and its filter is not run")
         else:
             notes.kept.append(public_name(entry.name[notes.cut :]))
-    return shadow.index() if filtered else held
+    held = shadow.index() if filtered else held
+    return replace(
+        listing,
+        wanted={e.name: e for e in held if e.name in listing.wanted},
+        watched={e.name: e for e in held if e.name in listing.watched} | submodules,
+    )
 
 
 def _on_disk(repository: Repository, name: bytes) -> bool:
@@ -188,11 +254,11 @@ def _add_untracked(shadow: Shadow, selection: Selection, notes: _Notes) -> None:
     shadow.add(wanted)
 
 
-def _differs(shadow: Shadow, held: Sequence[Entry], base: str, selection: Selection) -> bool:
+def _differs(shadow: Shadow, held: Iterable[Entry], commit: str, selection: Selection) -> bool:
     """Whether our index holds anything else than the commit does."""
     committed = {
         (e.name, e.mode, e.sha)
-        for e in shadow.tree(base, os.fsdecode(selection.prefix))
+        for e in shadow.tree(commit, os.fsdecode(selection.prefix))
         if e.mode != GITLINK and selection.takes(e.name)
     }
     return committed != {(e.name, e.mode, e.sha) for e in held}
@@ -202,7 +268,7 @@ def _named(listing: Iterable[Entry], notes: _Notes) -> dict[str, Entry]:
     """Entries by public name, without those that cannot be files."""
     entries: dict[str, Entry] = {}
     for entry in listing:
-        name = _fitting(public_name(entry.name))
+        name = named(entry.name)
         while name in entries:  # an escaped name that another file really has
             name = _fitting(f"{name}~")
         if entry.size is None:
@@ -231,6 +297,11 @@ def _cut(text: str) -> str:
     tail = f"~{hashlib.sha256(text.encode()).hexdigest()[:16]}".encode()
     tail += suffix if len(suffix) <= SUFFIX_MAX else b""
     return (text.encode()[: CUT - len(tail)] + tail).decode(errors="ignore")
+
+
+def named(raw: bytes) -> str:
+    """The public name of a path, such that it can be written."""
+    return _fitting(public_name(raw))
 
 
 def public_name(raw: bytes) -> str:

@@ -4,28 +4,29 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import os
+import posixpath
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 
-from prun_review import files, git, patterns, snapshot, taken
+from prun_review import changeset, files, git, guarded, patch, patterns, snapshot, taken
+from prun_review.change import Change, FileChange, Listed, listing
+from prun_review.changeset import Ends, Side, Watch
+from prun_review.contents import Contents
 from prun_review.errors import BriefError, TreeError
-from prun_review.git import LINK, Repository
+from prun_review.git import GITLINK, LINK, Entry
 from prun_review.model import Reason, Revision
-from prun_review.ports import Missing, Reader
+from prun_review.ports import Reader, Redactor
+from prun_review.redaction import Spot
 from prun_review.repostate import RepositoryState, repository_changes, repository_state
 from prun_review.scratch import Scratch
+from prun_review.shown import WITHHELD, Screen
 from prun_review.snapshot import SNAPSHOT_CHANGED, Snapshot
-from prun_review.taken import Selection
-
-READ_CAP = 4 << 20
-"""Bytes above which a file is not read for grounding: no reviewer quotes from such a file."""
-READ_CACHE = 128
-"""Files kept as lines."""
-SNIFF = 8000
-"""Bytes searched for NUL to tell binary files, as git does."""
+from prun_review.taken import Selection, few
 
 
 def take(
@@ -34,18 +35,35 @@ def take(
     include_untracked: bool = False,
     exclude: Sequence[str] = (),
     panels: Sequence[str | Path] = (),
+    never: Sequence[str] = (),
+    redact: Redactor | None = None,
+    base: str = "",
+    head: str = "",
+    root: Path | None = None,
+    guarded: Sequence[str] = (),
+    panel_names: Sequence[str] = (),
 ) -> ReviewedTree:
-    """The tree of what git tracks in the folder ``repo``, as it stands on disk now.
+    """The tree of what git tracks in the folder ``repo``, as it stands on disk now; or of ``head``.
 
     ``exclude`` are patterns and ``panels`` folders (absolute, or relative to ``repo``) to leave out;
-    untracked files are taken only on request and ignored ones never.  ``TreeError`` when there is no
-    repository, no commit or no file; ``BriefError`` for a malformed pattern.
+    untracked files are taken only on request and ignored ones never.  Files that match ``never`` are
+    withheld and said to be; ``redact`` masks contents before anybody sees them.
+
+    ``base`` is a revision of the repository of ``repo`` (or the full SHA of a commit of the head's): then
+    the tree has a :attr:`ReviewedTree.change`.  ``head`` is a revision of that repository, or a folder
+    (absolute, or relative to ``root``) that lies in a checkout of its own.  ``root`` is the trusted root
+    (default: ``repo``); ``panel_names`` are its panels folders and ``guarded`` patterns of further files
+    that change the review itself, both relative to it.
+
+    ``TreeError`` when there is no repository, commit, merge base or file, or the head's checkout holds
+    ``root``; ``BriefError`` for a malformed pattern.
     """
-    repository = git.find(repo)
-    selection = taken.select(repository, exclude, panels, include_untracked)
-    scratch = Scratch(repository.top)
+    root = (root or repo).absolute()
+    found = changeset.ends(repo, base, head, root)
+    selection = taken.select(found.trusted, exclude, panels, include_untracked)
+    scratch = Scratch(found.reviewed.top, found.trusted.top)
     try:
-        return ReviewedTree(repository, selection, scratch)
+        return ReviewedTree(found, selection, scratch, root, never, redact, panel_names, guarded)
     except BaseException:
         scratch.close()
         raise
@@ -97,21 +115,98 @@ class ReviewedTree:
     names: tuple[str, ...]
     """Ordinary files, sorted, relative to the folder under review; odd bytes as ``%E9``."""
     read: Reader
-    """Reads them as lines."""
+    """Reads them as lines, masked as reviewers see them."""
+    change: Change | None
+    """What differs from the merge base; None where no change is reviewed."""
+    base_names: tuple[str, ...]
+    """``names`` of the merge base; none where no change is reviewed."""
+    read_base: Reader
+    """Reads these."""
+    alters: tuple[str, ...]
+    """Files of the change that change the review itself, sorted; relative to the root of the repository
+    that the trusted root lies in."""
+    alters_digest: str
+    """sha256 over what they became; empty where there is none."""
+    redacted: tuple[Spot, ...]
+    """What the redactor recorded."""
     before: RepositoryState
     """The repository as it was when the tree was taken."""
 
-    def __init__(self, repository: Repository, selection: Selection, scratch: Scratch) -> None:
+    def __init__(
+        self,
+        ends: Ends,
+        selection: Selection,
+        scratch: Scratch,
+        root: Path,
+        never: Sequence[str],
+        redact: Redactor | None,
+        panels: Sequence[str],
+        guards: Sequence[str],
+    ) -> None:
         """Use :func:`take`."""
-        self._folder = repository.top / repository.prefix
-        self._selection = selection
+        self._folder = ends.trusted.top / ends.trusted.prefix
+        self._selection = replace(selection, prefix=os.fsencode(ends.reviewed.prefix))
         self._scratch = scratch
         self.before = repository_state(self._folder)
-        self._taken = taken.build(repository, selection, scratch.path / "git")
-        self._entries = self._taken.entries
-        self.revision = self._taken.revision
-        self.names = tuple(sorted(name for name, e in self._entries.items() if e.mode != LINK))
-        self.read = lru_cache(READ_CACHE)(self._read)
+        self._shadow = changeset.shadow_of(ends, scratch.path / "git")
+        self._ends = ends = changeset.meet(ends, self._shadow)
+        self._root = changeset.position(ends, root, ends.trusted)
+        watch = self._watch(root, panels, guards)
+        looked = {"watched": watch.new} if watch else {}
+        self._taken = taken.build(
+            self._shadow, self._selection, ends.commit, worktree=ends.worktree, **looked
+        )
+        screen = Screen(self._shadow, never, redact)
+        self._shown = screen(self._taken.entries)
+        left_out = {**self._taken.left_out, **dict.fromkeys(self._shown.withheld, WITHHELD)}
+        self._left_out = left_out
+        contents = Contents(self._shown.entries, left_out, self._shadow.blobs, "the reviewed tree")
+        self.names, self.read = contents.names, contents.read
+        self._take_change(replace(selection, prefix=os.fsencode(ends.trusted.prefix)), screen, watch)
+        self.redacted = redact.spots if redact else ()
+        self.revision = self._revision()
+
+    def _watch(self, root: Path, panels: Sequence[str], guards: Sequence[str]) -> Watch | None:
+        """What to look at besides, of a change where the trusted root lies in its repository."""
+        there = changeset.position(self._ends, root, self._ends.reviewed)
+        if not self._ends.base or self._root is None or there is None:
+            return None
+        return Watch(self._root, there, guarded.watch(self._root, panels, guards))
+
+    def _take_change(self, selection: Selection, screen: Screen, watch: Watch | None) -> None:
+        """Take the merge base, and what differs from it."""
+        self.change, self.alters, self.alters_digest = None, (), ""
+        entries: dict[str, Entry] = {}
+        left_out: dict[str, str] = {}
+        if self._ends.base:
+            looked = {"watched": watch.old} if watch else {}
+            former, entries, left_out = taken.former(self._shadow, selection, self._ends.merge_base, **looked)
+            old = Side(selection.prefix, former, entries, screen(entries))
+            new = Side(self._selection.prefix, self._taken.listing, self._taken.entries, self._shown)
+            self.change = changeset.compare(self._shadow, old, new, screen)
+            if watch:
+                self.alters, self.alters_digest = watch.altered(self._shadow, former, new.listing)
+            left_out = {**left_out, **dict.fromkeys(old.shown.withheld, WITHHELD)}
+            entries = dict(old.shown.entries)
+        self._base_entries = entries
+        contents = Contents(entries, left_out, self._shadow.blobs, "the base")
+        self.base_names, self.read_base = contents.names, contents.read
+
+    def _revision(self) -> Revision:
+        ends, shown = self._ends, self._shown
+        notes = [*self._taken.revision.notes, *ends.notes]
+        if shown.withheld:
+            notes.append(f"{len(shown.withheld)} {WITHHELD}: {few(shown.withheld)}")
+        if shown.masked:
+            notes.append(f"{len(shown.masked)} shown with secrets masked: {few(shown.masked)}")
+        return replace(
+            self._taken.revision,
+            files=len(self.names),
+            notes=tuple(notes),
+            base=ends.base,
+            merge_base=ends.merge_base,
+            head=ends.commit if ends.base else "",
+        )
 
     def __enter__(self) -> ReviewedTree:
         return self
@@ -122,27 +217,6 @@ class ReviewedTree:
     def close(self) -> None:
         """Remove the private directory, snapshot included; a second call does nothing."""
         self._scratch.close()
-
-    def _read(self, path: str) -> tuple[str, ...] | Missing:
-        entry = self._entries.get(path)
-        if entry is None:
-            near = difflib.get_close_matches(path, self.names, 1)
-            why = self._taken.left_out.get(path)
-            return Missing(
-                f"left out of the reviewed tree ({why})" if why else "not in the reviewed tree",
-                f"nearest: {near[0]}" if near else "",
-            )
-        if entry.mode == LINK:
-            return Missing("a symbolic link, and links are not followed")
-        if (entry.size or 0) > READ_CAP:
-            return Missing(f"too large: {entry.size} bytes, at most {READ_CAP} are read")
-        [content] = self._taken.shadow.blobs([entry])
-        if b"\0" in content[:SNIFF]:
-            return Missing("a binary file")
-        lines = content.decode("utf-8-sig", errors="replace").split("\n")
-        if not lines[-1]:
-            lines.pop()
-        return tuple(line.removesuffix("\r") for line in lines)
 
     def expand(self, wanted: Sequence[str]) -> tuple[str, ...]:
         """The files that patterns name, sorted; nothing for no pattern.
@@ -160,7 +234,7 @@ class ReviewedTree:
         return tuple(sorted(found))
 
     def _near(self, pattern: str) -> str:
-        left_out = self._taken.left_out
+        left_out = self._left_out
         out = sorted(filter(patterns.matcher([pattern]), left_out))
         if out:
             return f"{out[0]} exists but is left out of the reviewed tree: {left_out[out[0]]}"
@@ -173,23 +247,94 @@ class ReviewedTree:
 
         ``KeyError`` for a name that is not in the tree.
         """
-        if not names:
-            return hashlib.sha256(self.revision.tree.encode()).hexdigest()
-        chosen = ((name, self._entries[name]) for name in sorted(set(names)))
-        return hashlib.sha256(
-            "".join(f"{e.mode} {e.sha} {name}\0" for name, e in chosen).encode()
-        ).hexdigest()
+        shown = self._shown
+        if names:
+            return _sha256(_told(shown.entries, names))
+        hidden = "".join(f"{name}\0" for name in sorted(shown.withheld))
+        return _sha256(f"{self.revision.tree}{hidden}{_told(shown.masked, shown.masked)}")
+
+    @cached_property
+    def listing(self) -> tuple[Listed, ...]:
+        """The changed files with the sizes of their diffs; none where no change is reviewed."""
+        change = self.change or Change()
+        return listing(change, (len(patch.text_of(file)) for file in change.files))
+
+    def slice_text(self, names: Sequence[str]) -> str:
+        """How these changed files differ, in the order of ``names``; every line with its numbers.
+
+        ``KeyError`` for a file that is not changed.
+        """
+        return "".join(patch.text_of(self._changed(name)) for name in names)
+
+    def slice_hash(self, names: Sequence[str]) -> str:
+        """sha256 over names and contents of both sides of these changed files, whatever commits they come
+        from, and over what is masked in them; ``KeyError`` for a file that is not changed."""
+        told = []
+        for name in sorted(set(names)):
+            file = self._changed(name)
+            seen = [
+                entries[path].sha
+                for entries, path in ((self._base_entries, file.old_path), (self._shown.entries, file.path))
+                if path in entries
+            ]
+            told.append("\0".join((file.path, file.old_path, file.file.kind, file.identity, *seen)))
+        return _sha256("\0\0".join(told))
+
+    def _changed(self, name: str) -> FileChange:
+        found = self.change.named(name) if self.change else None
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def trusted_text(self, name: str) -> str | None:
+        """A file of the trusted root as the base has it, decoded with replacement: what a head that is the
+        trusted root's own work tree cannot have edited.
+
+        None where no change is reviewed, there is no such ordinary file, or the trusted root lies in
+        another repository.
+        """
+        if not self._ends.base or self._root is None:
+            return None
+        path = posixpath.normpath(posixpath.join(self._root, name))
+        found = self._shadow.tree(self._ends.base, path) if not path.startswith(("/", "..")) else []
+        there = [e for e in found if e.name == os.fsencode(path) and e.mode not in (LINK, GITLINK)]
+        return self._shadow.blobs(there)[0].decode(errors="replace") if there else None
 
     @contextmanager
     def materialise(self) -> Iterator[Snapshot]:
         """The tree as read-only files in a private directory, removed at the end."""
-        path = self._scratch.path / "tree"
+        path, beside = self._scratch.path / "tree", self._scratch.path / "change"
         try:
-            yield snapshot.write(path, self._entries, self._taken.shadow.blobs)
+            shot = snapshot.write(path, self._shown.entries, self._shadow.blobs)
+            if self.change is not None:
+                shot = replace(
+                    shot, about=snapshot.write(beside, self._about(self.change), self._shadow.blobs)
+                )
+            yield shot
         finally:
             with files.named(TreeError, "the snapshot cannot be removed", path):
-                files.remove_tree(path.with_name("tree.part"))
-                files.remove_tree(path)
+                for made in (path, beside):
+                    files.remove_tree(made.with_name(f"{made.name}.part"))
+                    files.remove_tree(made)
+
+    def _about(self, change: Change) -> dict[str, Entry]:
+        """What lies beside the snapshot of a change."""
+        rows = [("path", "old path", "status", "kind", "added", "deleted", "note")]
+        for record in change.records():
+            numbers = (str(record.added), str(record.deleted))
+            rows.append((record.path, record.old_path, record.status, record.kind, *numbers, record.note))
+        texts = {
+            "CHANGE.diff": self.slice_text([file.path for file in change.files]),
+            "CHANGED.tsv": "".join("\t".join(row) + "\n" for row in rows),
+        }
+        contents = [text.encode() for text in texts.values()]
+        shas = self._shadow.store(contents)
+        made = {
+            name: Entry(name.encode(), "100644", sha, len(content))
+            for name, sha, content in zip(texts, shas, contents, strict=True)
+        }
+        former = {file.old_path for file in change.files} & self._base_entries.keys()
+        return {**made, **{f"base/{name}": self._base_entries[name] for name in sorted(former)}}
 
     def changed(self, shot: Snapshot) -> tuple[Reason, ...]:
         """What workers did to the snapshot; each reason forbids PASS."""
@@ -223,11 +368,25 @@ class ReviewedTree:
 
     def _tree_now(self) -> str:
         """The tree that the work tree holds now; empty when it cannot be taken any more."""
-        scratch = Scratch(self._folder)
+        if not self._ends.worktree:
+            return self.revision.tree
+        scratch = Scratch(self._ends.reviewed.top, self._ends.trusted.top)
         try:
-            repository = git.find(self._folder)
-            return taken.build(repository, self._selection, scratch.path / "git").revision.tree
+            reviewed = git.find(self._ends.reviewed.top / self._ends.reviewed.prefix)
+            ends = replace(self._ends, reviewed=reviewed, commit=git.head(reviewed))
+            shadow = changeset.shadow_of(ends, scratch.path / "git")
+            return taken.build(shadow, self._selection, ends.commit).revision.tree
         except TreeError:
             return ""
         finally:
             scratch.close()
+
+
+def _told(entries: Mapping[str, Entry], names: Iterable[str]) -> str:
+    """Names, modes and contents of files as one text."""
+    chosen = ((name, entries[name]) for name in sorted(set(names)))
+    return "".join(f"{e.mode} {e.sha} {name}\0" for name, e in chosen)
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

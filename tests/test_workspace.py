@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prun_review import patterns, snapshot, workspace
+from prun_review import contents, patterns, snapshot
 from prun_review.errors import BriefError, TreeError
 from prun_review.git import find
 from prun_review.ports import Missing, Reader
@@ -277,7 +277,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory, home: Path) -> Iterator[Revie
         "empty": "",
         "logo.png": b"\x89PNG\0\0",
         "latin": b"caf\xe9\n",
-        "big": b"x\n" * (workspace.READ_CAP // 2 + 1),
+        "big": b"x\n" * (contents.READ_CAP // 2 + 1),
     }
     repo = repository(tmp_path_factory.mktemp("reading"), content)
     (repo / "link").symlink_to("src/app.py")
@@ -307,7 +307,7 @@ class TestReading:
         ("name", "why"),
         [
             ("logo.png", "a binary file"),
-            ("big", f"too large: {workspace.READ_CAP + 2} bytes"),
+            ("big", f"too large: {contents.READ_CAP + 2} bytes"),
             ("link", "a symbolic link"),
             ("src", "not in the reviewed tree"),
             ("../escape", "not in the reviewed tree"),
@@ -444,7 +444,7 @@ class TestSnapshot:
                 raise TreeError("the disk died")
 
             with pytest.raises(TreeError, match="the disk died"):
-                snapshot.write(target, tree._entries, blobs)
+                snapshot.write(target, tree._shown.entries, blobs)
             assert seen == [False]
             assert not target.exists()
             with pytest.raises(TreeError, match="File exists"), tree.materialise():
