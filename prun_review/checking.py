@@ -15,6 +15,7 @@ from prun_review.mending import mend
 from prun_review.model import Answer, Contract, Header, Violation
 from prun_review.payload import (
     HEADER_NAMES,
+    Found,
     Split,
     find_payload,
     holds_data,
@@ -63,8 +64,8 @@ def judge_answer(*, payload: Any, text: str, contract: Contract, kind: ContractK
     split = split_header(without(text, found.source))
     faults += [*found.violations, *_titles(split.titles, slug)]
     value = found.payload
-    if isinstance(value, dict) and found.beside and not _grave(value):
-        faults += _not_its_own(found.beside, split, slug)
+    if isinstance(value, dict) and (found.beside or found.echoed) and not _grave(value):
+        faults += _not_its_own(found, split, slug)
     if value is None and found.violations:
         faults += honesty.saw_nothing(_lines(split.header), split.body)
         return _judged(None, faults, [])
@@ -82,11 +83,13 @@ def _grave(payload: Mapping[str, Any]) -> bool:
     return any(str(severity).strip().casefold() in ("high", "critical") for severity in severities)
 
 
-def _not_its_own(beside: str, split: Split, slug: str) -> Iterator[Violation]:
+def _not_its_own(found: Found, split: Split, slug: str) -> Iterator[Violation]:
     """Why a payload amid other text may be quoted from the reviewed tree and not be the answer."""
     if not split.titles:
         yield Violation("missing-header", "title", f"no line '# {slug} result' says whose the JSON answer is")
-    if holds_data(split_header(beside).body):
+    if found.echoed:
+        yield Violation("several-answers", "", "the only JSON answer is a line of a quoted diff")
+    if holds_data(split_header(found.beside).body):
         yield Violation("several-answers", "", "another block of data beside the JSON answer")
 
 

@@ -6,6 +6,7 @@ the vendors' strict modes take) and which rules hold between its fields.
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Iterable
 from dataclasses import replace
@@ -15,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from prun_review import sources
 from prun_review.checking import Judged, judge_answer
-from prun_review.model import Answer, Choice, Contract, Finding, Findings, Header, Score, Violation
-from prun_review.payload import FINDING_KEYS, HEADER_NAMES, render_result
+from prun_review.model import Answer, Choice, Contract, Finding, Findings, Header, Place, Score, Violation
+from prun_review.payload import CHANGE_KEYS, FINDING_KEYS, HEADER_NAMES, render_result
 from prun_review.strictjson import parse_json, pointer, shown
 
 if TYPE_CHECKING:  # the ground stands below the ports: it knows their types, never their code
@@ -66,14 +67,48 @@ about; what stays open or could not be done; what you did to check. Write `none`
 `examined` lists the path of every file that you really read, relative to the root of the tree."""
 
 
+_OF_A_CHANGE = """\
+The question is about a change, so each finding has two keys more.
+`side` says where its `file`, `line` and `quote` belong: `new` is the tree after the change, `old` the tree
+before it, with the path and the line numbers of then. For what the change takes away use `old`, quote the
+code that is gone and give the number that it had.
+`cause` is null, except where the defect stands in code that the change leaves as it is and makes wrong:
+then it names `file` and `line` of the changed line that is to blame (of a deleted line as it was before)."""
+
+_SIDE: dict[str, Any] = {
+    "type": ["string", "null"],
+    "enum": ["new", "old", None],
+    "description": "Where file, line and quote belong: new after the change, old before it.",
+}
+_CAUSE: dict[str, Any] = {
+    "type": ["object", "null"],
+    "description": "The changed line that makes this place wrong, where the place itself is unchanged.",
+    "additionalProperties": False,
+    "required": ["file", "line"],
+    "properties": {
+        "file": {"type": "string", "description": "Path of the changed file."},
+        "line": {"type": ["integer", "null"], "description": "The changed line, counted from 1."},
+    },
+}
+
+
+def _with_change(schema: dict[str, Any]) -> dict[str, Any]:
+    """A findings schema whose findings also say what ``CHANGE_KEYS`` name."""
+    item = schema["properties"]["findings"]["items"]
+    item["required"] += CHANGE_KEYS
+    item["properties"] |= copy.deepcopy(dict(zip(CHANGE_KEYS, (_SIDE, _CAUSE), strict=True)))
+    return schema
+
+
 class FindingsKind:
     """Defects found, with a verdict."""
 
     kind = "findings"
 
     def schema(self, contract: Contract) -> dict[str, Any] | None:
-        """``schemas/findings.json``, with sources where the contract asks for them."""
-        return _schema("findings", contract)
+        """``schemas/findings.json``, with side and cause, and sources, where the contract asks for them."""
+        schema = _schema("findings", contract)
+        return _with_change(schema) if contract.change else schema
 
     def instructions(self, contract: Contract) -> str:
         """What each key means, and the rules that hold between them."""
@@ -86,7 +121,7 @@ verbatim from the file, at least one whole expression, because it is searched th
 defect is real; `suggestion` says how to mend it, or null.
 `verdict` is `request-changes` only with findings, and never `approve` beside one that is high or critical.
 If you could not read what you needed, say so in `open_items`: an honest gap is worth more than a guess."""
-        return _asked(text, contract)
+        return _asked(f"{text}\n{_OF_A_CHANGE}" if contract.change else text, contract)
 
     def check(self, payload: Any, contract: Contract) -> list[Violation]:
         """The rules between verdict, findings and files examined."""
@@ -117,8 +152,13 @@ If you could not read what you needed, say so in `open_items`: an honest gap is 
 
 def _finding(item: dict[str, Any]) -> Finding:
     finding = Finding(**{key: item[key] for key in FINDING_KEYS})
-    confidence = finding.confidence
-    finding = replace(finding, confidence=None if confidence is None else float(confidence))
+    confidence, cause = finding.confidence, item.get("cause")
+    finding = replace(
+        finding,
+        confidence=None if confidence is None else float(confidence),
+        side=item.get("side"),
+        cause=Place(cause["file"], cause["line"]) if cause and cause["file"].strip() else None,
+    )
     first, last = finding.line, finding.end_line
     if last is not None and (first is None or last < first):
         return replace(

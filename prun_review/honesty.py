@@ -19,11 +19,15 @@ _PLACEHOLDER = re.compile(
 )
 _SEARCHED = 20_000
 """Characters of a text that are searched for words."""
+_BEFORE = 120
+"""Characters of a sentence around words that say whom they are about."""
 _VERBATIM = frozenset({"quote", "suggestion"})
 """Fields that hold source text, where ``<div>`` is no placeholder."""
 
 # All repetitions are bounded, so that no text makes a search slow.
-_SEE = "(?:read|access|open|see|view|find|locate|inspect|examine|review|audit|load|retrieve|fetch)"
+_SEE = "(?:read|access|open|view|inspect|examine|review|audit|load|retrieve|fetch|receive|obtain)"
+_LOOK = "(?:see|find|locate)"
+"""Whoever could not find something may have looked: only the thing itself counts then."""
 _THING = (
     "(?:files?|diff|patch|code|sources?|contents?|repositor(?:y|ies)|repo|tree|director(?:y|ies)|folder"
     "|module|workspace|snapshot|changes|it|them|any(?:thing)?)"
@@ -33,26 +37,64 @@ _FAILED = (
     r"|(?:(?:was|were|am|are|is)\ )?(?:not\ able|unable)\ to)"
 )
 _WHO = r"(?: \b(?:i|we|reviewer)\b[^.\n]{0,30}? | (?:^|[.;:!?\n(-])\s{0,4}(?:but\ |and\ |sorry,\ )? )"
+_GIVEN = (
+    "(?:diff|patch|change\\ ?sets?|changes?|commits?|pull\\ requests?|merge\\ requests?|hunks?|pre-images?"
+    "|code\\ ?base)"
+)
+"""What a review of a change is given; unlike a file it is also what the review talks about."""
+_ITSELF = (
+    r"(?!\ (?:that|which|whose|where|with|to|of|needed|required|handling|calling|using|path)\b"
+    r"|\ (?:\w{1,20}\ )?(?:issue|defect|problem|bug|flaw|vulnerab|error|regression|smell|concern|risk)\w*)"
+)
+"""Behind a thing: it is not but a part of what was looked for ("any code smells", "changes that ...")."""
 _ACTIVE = re.compile(
-    rf"{_WHO} {_FAILED}\ (?:\w{{1,20}}\ )?{_SEE}\b[^\n]{{0,60}}?\b{_THING}\b",
+    rf"""{_WHO} {_FAILED}\ (?:\w{{1,20}}\ )?
+         (?: {_SEE}\b[^\n]{{0,60}}?\b{_THING}\b
+         | {_SEE}\ (?:[\w.]{{1,20}}\ ){{0,3}}{_GIVEN}\b
+         | {_LOOK}\ (?:[\w.]{{1,20}}\ ){{0,2}}(?:(?!any(?:thing)?\b){_THING}|{_GIVEN})\b{_ITSELF} )
+    | {_WHO}(?:do\ not|don't)\ {_LOOK}\ (?:a|any|the)\ (?:diff|patch|code\ ?base|files)\b{_ITSELF}
+    | {_WHO}(?:was|were|am|are)(?:\ not|n't)\ (?:given|shown|sent|handed|provided\ with)
+         \ (?:\w{{1,20}}\ ){{0,2}}(?:{_THING}|{_GIVEN})\b""",
     re.IGNORECASE | re.VERBOSE,
 )
 """The reviewer is the subject ("I could not read the file") or the sentence begins with the verb."""
+_TO_OTHERS = (
+    r"(?!\ (?:to|for)\ (?:the\ |an?\ )?(?:users?|callers?|clients?|customers?|others|anyone|everyone)\b)"
+)
 _ABSENT = re.compile(
-    rf"""\bno\ (?:\w{{1,20}}\ )?{_THING}\ (?:\w{{1,20}}\ )?(?:(?:was|were|is|are|has\ been|have\ been)\ )?
-         (?:provided|given|supplied|visible|available|attached|included|shared|accessible|shown|received)
+    rf"""\bno\ (?:\w{{1,20}}\ )?(?:{_THING}|{_GIVEN})
+         \ (?:\w{{1,20}}\ )?(?:(?:was|were|is|are|has\ been|have\ been)\ )?
+         (?:provided|given|supplied|visible|available|attached|included|shared|accessible|shown|received)\b
+         {_TO_OTHERS}
+    | \bthere\ (?:is|was|are|were)\ no\ (?:diff|patch|changes?|code\ ?base|files?)
+         (?: \ to\ (?:review|read|look\ at|inspect|examine|audit)\b
+         | \ in\ (?:the|my|this)\ (?:prompt|request|message|input|workspace)\b | \ here\b
+         | \s*[.,;!)] | \s*$ )
+    | \b(?:i|we)\ (?:have|had)\ no\ access\ to\b
+    | (?:^|[.;,(]\s{{0,4}})(?:without|with\ no|no)\ access\ to\ (?:the\ |any\ )?{_GIVEN}\b
     | \b(?:do|did)(?:\ not|n't)\ have\ (?:\w{{1,20}}\ )?access\ to\b
     | \bnothing\ to\ review\b
     | \bplease\ (?:provide|share|paste|attach)\ (?:the\ |your\ )?{_THING}\b""",
     re.IGNORECASE | re.VERBOSE,
 )
 _PASSIVE = re.compile(
-    rf"""\b{_THING}\ (?:could\ not|couldn't|cannot|can\ not|can't)\ be
-         \ (?:read|accessed|opened|seen|viewed|found|located|inspected|examined|loaded|retrieved)
-    | \b{_THING}\ (?:was|were|is|are)\ (?:not\ (?:readable|accessible|available|provided|visible)
-         |inaccessible|unreadable|unavailable|missing|empty)""",
+    rf"""\b(?:{_THING}|{_GIVEN})\ (?:could\ not|couldn't|cannot|can\ not|can't)\ be
+         \ (?:read|accessed|opened|seen|viewed|found|located|inspected|examined|loaded|retrieved|displayed
+            |shown|checked\ out)\b{_TO_OTHERS}
+    | \b(?:{_THING}|{_GIVEN})\ (?:(?:was|were|is|are|has\ been|have\ been)|(?:appears?|seems?)(?:\ to\ be)?)
+         \ (?:not\ (?:readable|accessible|available|provided|visible|included|attached|shown|displayed|given
+              |received|shared|supplied)\b
+            | (?:inaccessible|unreadable|unavailable)\b
+            | (?:missing|empty)(?=\s*(?:[.,;:!)]|$)|\ (?:here|from|in\ (?:the|my|this))\b) ){_TO_OTHERS}
+    | \bCHANGE\.diff\ (?:(?:was|is)\ not\ (?:there|found|present)|does\ not\ exist|is\ not\ there)\b
+    | \b(?:{_THING}|{_GIVEN})\ (?:was|were|is|are)\ (?:truncated|cut\ off)\ before\ i\b""",
     re.IGNORECASE | re.VERBOSE,
 )
+_ABOUT = re.compile(
+    r"\b(?:if|when|whenever|where|whether|unless|case|handles?|raises?)\b[^.;:!?\n]*+$", re.IGNORECASE
+)
+"""Before words about a thing: they tell what a program does when it is not there."""
+_OF_MINE = re.compile(r"\b(?:i|me|my|we|us|our|reviewer|prompt)\b", re.IGNORECASE)
 _JOB = r"(?:code\ )?(?:review|audit|assessment|analysis|inspection|examination)"
 _DONE = (
     "(?:performed|done|carried\\ out|conducted|completed|finished|started|made|attempted|undertaken|possible)"
@@ -140,10 +182,18 @@ def saw_nothing(header: Header, body: str = "") -> Iterator[Violation]:
 def _search(text: str, *patterns: re.Pattern[str]) -> str:
     plain = text[:_SEARCHED].replace("\u2019", "'")
     for pattern in patterns:
-        found = pattern.search(plain)
-        if found:
-            return found[0].strip()
+        for found in pattern.finditer(plain):
+            if pattern not in (_ABSENT, _PASSIVE) or not _of_a_program(plain, found):
+                return found[0].strip()
     return ""
+
+
+def _of_a_program(text: str, found: re.Match[str]) -> bool:
+    """Whether words about something absent tell of the reviewed program: a condition, or a message of it."""
+    before = text[max(0, found.start() - _BEFORE) : found.start()]
+    clause = _ABOUT.search(before)
+    quoted = before[-1:] in ("'", '"', "`") and before[-1:] in text[found.end() : found.end() + _BEFORE]
+    return quoted or (clause is not None and not _OF_MINE.search(clause[0]))
 
 
 def takes_back_approval(text: str) -> bool:

@@ -139,6 +139,8 @@ def _mend_object(value: dict[str, Any], schema: Mapping[str, Any], where: str, b
     if lost:
         return _Lost(where, "; ".join(f"{x.where.rpartition('/')[2]}: {x.text}" for x in lost))
     _drop_unknown(value, made, where, inner)
+    if "severity" not in made and {"severity", "title"} & (value.keys() - made.keys()):
+        _lose(where, "a finding where none belongs", inner)
     book.violations += inner.violations
     book.salvage += inner.salvage
     return made
@@ -176,7 +178,7 @@ def _mend_scalar(
     wrong = _wrong(value, schema, types, name)
     if not wrong:
         return int(value) if "integer" in types and not isinstance(value, str) else value
-    if "object" not in types and _like_finding(value):
+    if ("object" not in types or "null" in types) and _like_finding(value):
         _lose(where, "a finding where none belongs", book)
     code = "missing-key" if value is _MISSING else "bad-field"
     same = _same_word(value, schema)

@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from prun_review.model import Answer, Violation
+from prun_review.model import Answer, Finding, Violation
 from prun_review.strictjson import MAX_DEPTH, clean_value, object_end, parse_json
 
 HEADER_NAMES = {
@@ -36,7 +36,10 @@ FINDING_KEYS = (
     "quote",
     "suggestion",
 )
-"""Keys of one finding in a payload, all of them fields of ``model.Finding``."""
+"""Keys of one finding in every payload, all of them fields of ``model.Finding``."""
+
+CHANGE_KEYS = ("side", "cause")
+"""Keys that a finding has besides, where the contract is about a change."""
 
 _FALLBACK = re.compile(r"#\s.*\bresult\s*\(\s*FALLBACK\b")
 _TITLE = re.compile(r"#\s+(\S+)\s+result\b")
@@ -51,6 +54,9 @@ _DATA = re.compile(
 )
 """A line that begins like an object or a list of data, also where no JSON reader would take it."""
 _EMPTY_FENCE = re.compile(r"^[ \t>]*+(`{3,}+|~{3,}+)[\w+-]*+[ \t]*+\n\s*+\1[ \t]*+$", re.MULTILINE)
+_DIFF_MARK = re.compile(r"[ \t>]*+(?:(?:\d++[ \t]++)?\d*+[ \t]*+\|[ +-]?|\+|-(?![ \t]))[ \t]*+")
+"""What stands before the text on a line of a diff, numbered or not; ``- `` begins an item of a list."""
+_DIFF_TAGS = ("diff", "patch", "udiff")
 _COPIES = 50
 """Differently written copies of one payload that are taken for copies; more are other answers."""
 _SCANS = 8
@@ -147,6 +153,8 @@ class Found:
     """The stretch of the text that it was read from; empty where there is none."""
     beside: str = ""
     """What else the text says, without any copy of the payload; empty where that is all."""
+    echoed: bool = False
+    """Every copy of it is a line of a quoted diff."""
 
 
 def find_payload(text: str, schema: Mapping[str, Any]) -> Found:
@@ -181,7 +189,31 @@ def find_payload(text: str, schema: Mapping[str, Any]) -> Found:
     beside = _beside(text, found, keys)
     if any(map(str.strip, _tagged_json(beside))) or _speaks(beside, _words(schema)):
         faults = [*faults, Violation("several-answers", "", "another block of data beside the JSON answer")]
-    return Found(value, tuple(faults), found[-1], beside)
+    return Found(value, tuple(faults), found[-1], beside, all(_echoed(text, piece) for piece in set(found)))
+
+
+def _echoed(text: str, piece: str) -> bool:
+    """Whether every place of ``piece`` in ``text`` is a line of a diff."""
+    at = text.find(piece)
+    for _ in range(_COPIES):
+        if at < 0:
+            return True
+        start = text.rfind("\n", 0, at) + 1
+        if not _DIFF_MARK.fullmatch(text[start:at]) and _tag_at(text[:start]) not in _DIFF_TAGS:
+            return False
+        at = text.find(piece, at + len(piece))
+    return True
+
+
+def _tag_at(text: str) -> str:
+    """The word of the fence that is open at the end of ``text``; empty where none is."""
+    fence, tag = "", ""
+    for line in text.split("\n"):
+        after = _fence_after(line, fence)
+        opening = _FENCE.match(line) if after and not fence else None
+        tag = opening[2].lower() if opening else tag
+        fence = after
+    return tag if fence else ""
 
 
 def holds_data(text: str) -> bool:
@@ -193,7 +225,7 @@ def _unfenced(text: str) -> str:
     """The inside of a text that is one fenced block as a whole; else the text."""
     first, _, rest = text.partition("\n")
     fence = _fence_after(first, "")
-    if not fence:
+    if not fence or _tag_at(first) in _DIFF_TAGS:
         return text
     lines = rest.split("\n")
     closing = next((i for i, line in enumerate(lines) if not _fence_after(line, fence)), len(lines))
@@ -290,10 +322,11 @@ def fence_for(text: str) -> str:
     return "`" * max(3, max((len(run) for run in re.findall(r"`+", text)), default=0) + 1)
 
 
-def render_result(slug: str, answer: Answer, payload: Any = None) -> str:
+def render_result(slug: str, answer: Answer, payload: Any = None, *, change: bool = False) -> str:
     """The prun result of a unit: title, header lines, blank line, body, payload as fenced JSON.
 
-    Without ``payload`` it is made from the answer; an answer without structure has none.
+    Without ``payload`` it is made from the answer; an answer without structure has none.  ``change``
+    is that of the contract.
     """
     head = answer.header
     values = (head.conclusion, head.files, head.open_items, head.verification)
@@ -302,7 +335,7 @@ def render_result(slug: str, answer: Answer, payload: Any = None) -> str:
     parts = ["\n".join(lines)]
     if answer.body:
         parts.append(answer.body)
-    shape = payload if payload is not None else payload_of(answer)
+    shape = payload if payload is not None else payload_of(answer, change=change)
     if shape is not None:
         text = json.dumps(clean_value(shape)[0], indent=2, ensure_ascii=False)
         fence = fence_for(text)
@@ -310,8 +343,9 @@ def render_result(slug: str, answer: Answer, payload: Any = None) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def payload_of(answer: Answer) -> dict[str, Any] | None:
-    """The payload that says the same as ``answer``; None for prose."""
+def payload_of(answer: Answer, *, change: bool = False) -> dict[str, Any] | None:
+    """The payload that says the same as ``answer``, under a contract about a ``change`` or not; None for
+    prose."""
     shape: dict[str, Any] = {key: getattr(answer.header, key) for key in HEADER_NAMES}
     shape["examined"] = list(answer.examined)
     if answer.sources:
@@ -328,5 +362,14 @@ def payload_of(answer: Answer) -> dict[str, Any] | None:
     if answer.verdict is None:
         return None
     shape["verdict"] = answer.verdict
-    shape["findings"] = [{key: getattr(f, key) for key in FINDING_KEYS} for f in answer.findings]
+    shape["findings"] = [
+        {key: getattr(f, key) for key in FINDING_KEYS} | (_in_change(f) if change else {})
+        for f in answer.findings
+    ]
     return shape
+
+
+def _in_change(finding: Finding) -> dict[str, Any]:
+    """The values of ``CHANGE_KEYS``."""
+    cause = finding.cause
+    return {"side": finding.side, "cause": cause and {"file": cause.file, "line": cause.line}}
