@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from prun_review import secretrules
 from prun_review.secretrules import GATE, Rule
 
-PIECE = 4096
+PIECE = 2048
 """Characters of a long line that are searched at once, each piece half over the one before: the time of
-some patterns grows with the square of the length."""
+some patterns grows with the square of the length.  (A line made to be slow still takes a minute a MB.)"""
 ROUNDS = 10
 """Searches of one line, each in what the one before left; one that then still finds something masks all."""
 BLOCK = 2000
@@ -74,6 +74,10 @@ class _Codec:
         return text.encode(self.name, self.errors)
 
 
+_BYTES = _Codec("utf-8", "surrogateescape")
+"""Gives any byte back as it was."""
+
+
 class Masks:
     """Implements :class:`~prun_review.ports.Redactor` and remembers what it did; for one thread."""
 
@@ -102,28 +106,36 @@ class Masks:
     def __call__(self, name: str, blob: str, content: bytes) -> bytes:
         """``content`` with asterisks for its secrets, of the same length; ``content`` itself where it
         has none.  ``blob`` is its id, or empty for what is no blob."""
-        lines, codec, candidates = _open(content)
         every = secretrules.load()
         rules = (*every.formats, *every.blocks, *every.words)
-        if not any(next(_spans(lines[n], rules), None) for n in candidates):
-            if blob:
-                self._known.add(blob)
-                self._used.add(blob)
-            return content
-        found = _mask(lines, candidates, every.of(name), every.blocks, codec)
-        self._spots.update(Spot(name, n + 1, kind) for n, kind in found)
-        return codec.encode("\n".join(lines)) if found else content
+        clean, result = True, content
+        for codec in (_BYTES, *_wide(content)):  # a mark in front does not make the rest UTF-16
+            lines, candidates = _open(result, codec, every.gated)
+            if not any(next(_spans(lines[n], rules), None) for n in candidates):
+                continue
+            clean = False
+            found = _mask(lines, candidates, every.of(name), every.blocks, codec)
+            self._spots.update(Spot(name, n + 1, kind) for n, kind in found)
+            result = codec.encode("\n".join(lines)) if found else result
+        if clean and blob:
+            self._known.add(blob)
+            self._used.add(blob)
+        return result
 
 
-def _open(content: bytes) -> tuple[list[str], _Codec, list[int]]:
-    """The lines of a file, how to encode them, and the indices of those that can hold a secret."""
-    codec = _Codec(_BOMS.get(content[:2], ""), "surrogatepass")
-    if codec.name and len(content) % 2 == 0:
-        lines = content.decode(codec.name, codec.errors).split("\n")
-        return lines, codec, list(range(len(lines)))
-    codec = _Codec("utf-8", "surrogateescape")  # gives any byte back as it was
-    numbers = _gated(content) if secretrules.load().gated else list(range(content.count(b"\n") + 1))
-    return content.decode(codec.name, codec.errors).split("\n") if numbers else [], codec, numbers
+def _wide(content: bytes) -> tuple[_Codec, ...]:
+    """How else the bytes can be read as text."""
+    name = _BOMS.get(content[:2])
+    return (_Codec(name, "surrogatepass"),) if name and len(content) % 2 == 0 else ()
+
+
+def _open(content: bytes, codec: _Codec, gated: bool) -> tuple[list[str], list[int]]:
+    """The lines of a file and the indices of those that can hold a secret; no lines where none can."""
+    numbers = _gated(content) if gated and codec is _BYTES else None
+    if numbers == []:
+        return [], []
+    lines = content.decode(codec.name, codec.errors).split("\n")
+    return lines, list(range(len(lines))) if numbers is None else numbers
 
 
 def _gated(content: bytes) -> list[int]:
@@ -148,8 +160,8 @@ def _mask(
         if (match := rule.pattern.search(lines[n]))
     ]
     found = {(n, kind) for n, kind, _ in keys}
-    for n, _, end in keys:
-        _mask_block(lines, n, end)
+    for n, kind, end in keys:
+        found.update((k, kind) for k in _mask_block(lines, n, end))
     for n in candidates:
         lines[n], kinds = _mask_line(lines[n], rules, codec)
         found.update((n, kind) for kind in kinds)
@@ -177,6 +189,8 @@ def _spans(line: str, rules: Sequence[Rule]) -> Iterator[tuple[int, int, str]]:
     line = line.rstrip()
     for offset in range(0, max(1, len(line) - PIECE // 2), PIECE // 2):
         piece = line[offset : offset + PIECE]
+        if len(line) > PIECE and not _can_match(piece):
+            continue
         for rule in rules:
             for match in rule.pattern.finditer(piece):
                 start, end = (offset + at for at in match.span(rule.group))
@@ -185,10 +199,16 @@ def _spans(line: str, rules: Sequence[Rule]) -> Iterator[tuple[int, int, str]]:
                 yield start, match_rest.end() if match_rest else end, rule.kind
 
 
-def _mask_block(lines: list[str], first: int, end: int) -> None:
-    """Mask what follows the first line of a private key, and behind column ``end`` of that line.
+def _can_match(piece: str) -> bool:
+    gated = secretrules.load().gated
+    return not gated or GATE.search(piece.encode(errors="surrogatepass").lower()) is not None
 
-    Only what looks like a key is masked: between two such markers an author could hide code.
+
+def _mask_block(lines: list[str], first: int, end: int) -> Iterator[int]:
+    """Mask what follows the first line of a private key, and behind column ``end`` of that line; the
+    indices of the lines below it that were masked.
+
+    Only what looks like a key is: between two such markers an author could hide code.
     """
     head, close = lines[first], _END.search(lines[first], end)
     stop = close.start() if close else len(head)
@@ -200,12 +220,12 @@ def _mask_block(lines: list[str], first: int, end: int) -> None:
     last = next((n for n in after if _END.search(lines[n])), None)
     for n in after if last is None else range(first + 1, last):
         core = lines[n].replace("\\n", "").replace("\\r", "").strip(_AROUND)
-        if _MATERIAL.fullmatch(core):
-            lines[n] = _LETTERS.sub(_stars, lines[n])
-        elif _LONG_RUN.search(lines[n]):
-            lines[n] = _LONG_RUN.sub(_stars, lines[n])
+        pattern = _LETTERS if _MATERIAL.fullmatch(core) else _LONG_RUN
+        if pattern.search(lines[n]):
+            lines[n] = pattern.sub(_stars, lines[n])
+            yield n
         elif last is None and not _BETWEEN.fullmatch(lines[n]):
-            break
+            return
 
 
 def _stars(match: re.Match[str]) -> str:
