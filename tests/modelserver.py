@@ -30,6 +30,9 @@ MAX_CALLS = 2000
 """Requests answered in one life; further ones get 410, so that a retry storm ends."""
 
 
+FREEFORM = "freeform"
+
+
 @dataclass(frozen=True)
 class Reply:
     """What the model answers: tool calls one after the other, then payload, text or an error."""
@@ -39,7 +42,8 @@ class Reply:
     text: str = ""
     """Prose instead of a payload."""
     tools: tuple[tuple[str, Mapping[str, Any]], ...] = ()
-    """Tool calls to make first, one per request: name and input."""
+    """Tool calls to make first, one per request: name and input; ``{FREEFORM: text}`` for a tool of codex
+    that takes plain text (``apply_patch``, and ``exec`` of models that write JavaScript)."""
     status: int = 200
     """HTTP status; anything but 200 answers with ``error``."""
     error: str = "scripted failure"
@@ -286,8 +290,11 @@ def _openai_events(call: Call, reply: Reply) -> list[tuple[str, dict[str, Any]]]
     done = len(call.tool_results)
     if done < len(reply.tools):
         name, given = reply.tools[done]
-        item: dict[str, Any] = {"type": "function_call", "id": f"fc_{done}", "call_id": f"call_{done}"}
-        item |= {"name": name, "arguments": json.dumps(given)}
+        item: dict[str, Any] = {"id": f"fc_{done}", "call_id": f"call_{done}", "name": name}
+        if FREEFORM in given:
+            item |= {"type": "custom_tool_call", "input": given[FREEFORM]}
+        else:
+            item |= {"type": "function_call", "arguments": json.dumps(given)}
     else:
         text = reply.text or json.dumps(reply.payload)
         content = [{"type": "output_text", "text": text, "annotations": []}]

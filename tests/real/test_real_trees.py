@@ -24,13 +24,13 @@ import pytest
 from prun_review.config import load
 from prun_review.executors.claude import Claude
 from prun_review.executors.codex import Codex
-from prun_review.ports import Command, Launch, Located
-from prun_review.process import reap
+from prun_review.ports import Launch, Located
+from prun_review.process import contain, reap
 from tests.executors.driving import Bench
 from tests.modelserver import ModelServer, Reply, Rule
 from tests.process.trees import parent_of, until
 
-WORKERS = ("codex", "codex without sandbox", "sonnet")
+WORKERS = ("codex", "codex without sandbox", "sonnet", "codex contained", "sonnet contained")
 MODEL = "gpt-5.5"
 """Of codex: it is offered the shell as a tool of its own."""
 JOBS = 3
@@ -115,25 +115,28 @@ def _processes() -> Iterator[tuple[int, str, str]]:
         yield int(process.name), words, env
 
 
-def command_of(bench: Bench, programs: dict[str, Located], server: ModelServer, worker: str) -> Command:
-    """What the executor builds; codex is also tried without its sandbox, where it leaks most."""
-    if worker == "sonnet":
+def launch_of(
+    bench: Bench, programs: dict[str, Located], server: ModelServer, worker: str, limit: float
+) -> Launch:
+    """What is started for a worker; codex is also tried without its sandbox, where it leaks most."""
+    name, _, how = worker.partition(" ")
+    if name == "sonnet":
         executor: Codex | Claude = Claude.configured(load({}).executor("sonnet"))
     else:
-        table = {"args": list(server.codex_args()), "env": ["MOCK_KEY"], "model": MODEL}
+        free = ["-s", "danger-full-access"] if how == "without sandbox" else []
+        table = {"args": [*server.codex_args(), *free], "env": ["MOCK_KEY"], "model": MODEL}
         executor = Codex.configured(load({"executor": {"codex": table}}).executor("codex"))
-    access = "read" if worker == "codex" else "full"
-    name = "sonnet" if worker == "sonnet" else "codex"
+    access = "read" if name == "codex" and not how else "full"
     request = bench.request(executor, f"Review src, [{worker}].", access=access, located=programs[name])
+    request = replace(request, contained=how == "contained")
     command = executor.command(request)
     for file, data in command.files.items():
         (request.out / file).write_bytes(data)
     (request.out / "stdin").write_bytes(command.stdin)
-    if worker == "codex without sandbox":
-        argv = ["danger-full-access" if word == "workspace-write" else word for word in command.argv]
-        assert argv != list(command.argv)
-        command = replace(command, argv=tuple(argv))
-    return replace(command, files={}, outputs=(str(request.out),))
+    out = request.out
+    streams = (out / "stdin", out / "tail", out / "err")
+    launch = Launch(command.argv, command.env, command.cwd, *streams, limit)
+    return contain.contained(request, command, launch) if request.contained else launch
 
 
 def reply(worker: str, mark: str, *, hangs: bool) -> Reply:
@@ -142,7 +145,9 @@ def reply(worker: str, mark: str, *, hangs: bool) -> Reply:
     script = f"true; {job} & setsid {job} & " + (job if hangs else "true")
     shell = {"command": script, "description": "run", "timeout": 120_000}
     tool = (
-        ("Bash", shell) if worker == "sonnet" else ("exec_command", {"cmd": script, "yield_time_ms": 30_000})
+        ("Bash", shell)
+        if worker.startswith("sonnet")
+        else ("exec_command", {"cmd": script, "yield_time_ms": 30_000})
     )
     return Reply({"verdict": "fine"}, tools=(tool,))
 
@@ -174,11 +179,7 @@ def begin(tmp_path: Path, programs: dict[str, Located]) -> Iterator[Begin]:
         (bench.tree / "src").mkdir()
         launches = []
         for worker in WORKERS:
-            command = command_of(bench, programs, server, worker)
-            out = Path(command.outputs[0])
-            launch = Launch(
-                command.argv, command.env, command.cwd, out / "stdin", out / "tail", out / "err", limit
-            )
+            launch = launch_of(bench, programs, server, worker, limit)
             fields = {key: getattr(launch, key) for key in launch.__dataclass_fields__}
             launches.append({key: str(v) if isinstance(v, Path) else v for key, v in fields.items()})
         harness = subprocess.Popen(
