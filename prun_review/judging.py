@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from prun_review.change import Change
 from prun_review.checking import Judged, judge_answer
+from prun_review.examining import any_known, coverage, known_names, spelled
 from prun_review.grounding import ground
 from prun_review.model import (
     SEVERITIES,
@@ -20,7 +21,7 @@ from prun_review.model import (
     Usage,
     Violation,
 )
-from prun_review.paths import Names, candidates, normalise_path
+from prun_review.paths import Names
 from prun_review.placement import place
 from prun_review.ports import ContractKind, Reader
 
@@ -70,14 +71,18 @@ def judge(
     answer = judged.answer
     if answer:
         index = Names(names) if names is not None else None
-        examined = _examined(answer.examined, index, prefixes)
+        spoken = index if change is None else known_names(names, base_names, unit)
+        below = (*prefixes, f"{beside}/base") if beside else prefixes
+        examined = spelled(answer.examined, spoken, below)
         web = unit.brief.contract.sources  # such a question need not be about the tree at all
         if answer.verdict is not None and ((examined and not web) or (web and unit.files)):
-            asked = Names(unit.files) if unit.files else index
-            if asked and not _any_known(examined, asked, root=reading.findings is not None):
+            asked = _asked(unit, change) if unit.files else index
+            if asked and not any_known(examined, asked, root=reading.findings is not None):
                 what = "that it was asked about" if unit.files else "of the reviewed tree"
                 text = f"no file {what}, nor a folder of one below the root, is said to have been read"
                 violations.append(Violation("nothing-examined", "/examined", text))
+        short = None if reading.findings is not None else coverage(unit, examined, reading.touched, change)
+        violations += [short] if short and answer.verdict is not None else []
         grounded = _placed(
             ground(
                 answer.findings,
@@ -136,6 +141,12 @@ def again(
     return replace(result, answer=replace(result.answer, findings=kept))
 
 
+def _asked(unit: Unit, change: Change | None) -> Names:
+    """The names of the files that a unit is about; of a renamed one the old name as well."""
+    changed = (change.named(name) for name in unit.files) if change else ()
+    return Names({*unit.files, *(file.old_path for file in changed if file and file.old_path)})
+
+
 def _placed(findings: Findings, read: Reader, change: Change | None, read_base: Reader | None) -> Findings:
     if change is None or read_base is None:
         return findings
@@ -179,28 +190,3 @@ def _with_usage(violation: Violation, usage: Usage) -> Violation:
     return replace(
         violation, text=f"{violation.text}, though {usage.output_tokens} output tokens were billed"
     )
-
-
-def _examined(paths: Iterable[str], names: Names | None, prefixes: Sequence[str]) -> tuple[str, ...]:
-    """Paths as the tree spells them, where it knows them; each once, in the order given."""
-    known = names.exact if names else frozenset()
-    made = [
-        next((c for c in candidates(path, prefixes=prefixes, names=names) if c in known), None)
-        or normalise_path(path, prefixes=prefixes)
-        or "."
-        for path in paths
-        if path.strip()
-    ]
-    return tuple(dict.fromkeys(made))
-
-
-def _any_known(examined: Iterable[str], names: Names, *, root: bool) -> bool:
-    """Whether one of them is one of ``names`` or a folder above one; ``root``: "." is such a folder.
-
-    Only a program that was started on the root has gone through all of it: a reviewer who names it
-    has named nothing.
-    """
-    said = set(examined)
-    if said & names.exact or (root and "." in said):
-        return True
-    return any("/".join(n.split("/")[:i]) in said for n in names.exact for i in range(1, n.count("/") + 1))
