@@ -48,7 +48,7 @@ def cover(
     changed = {file.path for file in facts.change}
     if not changed:
         return ()
-    ignores = _ignores(facts.gate.uncovered)
+    ignores = ignores(facts.gate.uncovered)
     altering = frozenset(facts.alters)
     findings = [u for u in units if u.brief.contract.kind == "findings"]
     holders: dict[str, list[Unit]] = {}
@@ -101,7 +101,7 @@ def _why(file: ChangedFile, asked: bool, covered: bool) -> str:
     return "no answer to rely on" if asked else "no probe asked about it"
 
 
-def _ignores(patterns: Iterable[str]) -> Callable[[ChangedFile], bool]:
+def ignores(patterns: Iterable[str]) -> Callable[[ChangedFile], bool]:
     """Whether the policy names a file, under both its names: what was moved to where nobody looks was
     looked at before.  A pattern that cannot be understood ignores nothing."""
     tests = []

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from prun_review import judging, prompts, supervise
+from prun_review import prompts, supervise
 from prun_review.brakes import Brakes, Starts
 from prun_review.course import ANSWERED, Course, advice
 from prun_review.errors import PrunError
@@ -30,11 +30,11 @@ from prun_review.ports import (
     Launcher,
     Located,
     Output,
-    Reader,
     Request,
     Site,
     Store,
 )
+from prun_review.subject import Subject
 from prun_review.supervise import Vigil
 
 
@@ -47,11 +47,8 @@ class Dispatcher:
     executors: Mapping[str, Executor]
     located: Mapping[str, Located]
     kinds: Mapping[str, ContractKind]
-    tree: Path
-    """The snapshot."""
-    read: Reader
-    names: Collection[str]
-    """The files of the reviewed tree."""
+    subject: Subject
+    """What is reviewed."""
     env: Mapping[str, str]
     state: Callable[[str], Path]
     """Executor name -> its state directory."""
@@ -64,6 +61,8 @@ class Dispatcher:
     retries: int = 2
     stall: float = 600.0
     """Seconds of silence for executors without a limit of their own; 0: never."""
+    contain: Callable[[Request, Command, Launch], Launch] | None = None
+    """Puts a worker into a mount namespace of its own; None: workers see the machine."""
     verify: Callable[[], tuple[Reason, ...]] = tuple
     """Looks whether what reviewers read is still what it was; an answer counts only if it is."""
     voids: Collection[str] = frozenset({"snapshot-changed"})
@@ -91,7 +90,13 @@ class Dispatcher:
             return self._refuse(unit, *self.refused[unit.id])
         executor, kind = self.executors[unit.executor], self.kinds[unit.brief.contract.kind]
         try:
-            prompt = prompts.compose(unit, kind, fence=secrets.token_hex(8), native=executor.native)
+            prompt = prompts.compose(
+                unit,
+                kind,
+                fence=secrets.token_hex(8),
+                native=executor.native,
+                diff=self.subject.diff_of(unit),
+            )
         except PrunError as error:
             return self._refuse(unit, error.code, str(error))
         return self._step(Course(unit, executor, kind, prompt), cancel)
@@ -147,6 +152,7 @@ class Dispatcher:
             violations=last.violations,
             fence=secrets.token_hex(8),
             native=course.executor.native,
+            diff=self.subject.diff_of(course.unit),
         )
         return replace(course, prompt=again, asked_again=True)
 
@@ -174,16 +180,21 @@ class Dispatcher:
             unit=unit,
             prompt=course.prompt,
             schema=course.kind.schema(unit.brief.contract),
-            tree=self.tree,
+            tree=self.subject.tree,
             out=out,
             state=self.state(unit.executor),
             located=self.located[unit.executor],
             env=self.env,
             former=former,
+            beside=self.subject.beside,
+            contained=self.contain is not None,
         )
         command = executor.command(request)
         launch = self.store.record(out, course.prompt, command)
-        site = former or Site(request.tree, request.state)  # a replay of a replay needs the first one's
+        if self.contain is not None:
+            launch = self.contain(request, command, launch)
+        # a replay of a replay needs the first one's
+        site = former or Site(request.tree, request.state, request.beside)
         self.store.append(
             "attempt-started",
             unit=unit.id,
@@ -191,6 +202,7 @@ class Dispatcher:
             attempt=number,
             tree=str(site.tree),
             state=str(site.state),
+            **({"beside": str(site.beside)} if site.beside else {}),
         )
         exit, output = self._dispatch(course, command, launch, out, cancel)
         digest = digest_of(output)
@@ -198,16 +210,7 @@ class Dispatcher:
             text = "the stored output is not what the run had read"
             return _Attempt(unanswered(unit, "failed", "altered", text))
         reading = executor.read(output, request)
-        result = judging.judge(
-            reading,
-            unit,
-            course.kind,
-            self.read,
-            names=self.names,
-            attempts=1,
-            seconds=exit.seconds,
-            prefixes=tuple(dict.fromkeys((str(self.tree), str(site.tree)))),
-        )
+        result = self.subject.judge(reading, unit, course.kind, exit.seconds, site)
         told = {
             "code": exit.code,
             "ended_by": exit.ended_by,

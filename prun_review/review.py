@@ -14,19 +14,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from prun_review import beginning, document, extensions, pacing, planning, rundir, workspace
+from prun_review import beginning, document, extensions, pacing, rundir
 from prun_review.brakes import Brakes, backoff
+from prun_review.change import Listed
 from prun_review.config import Config
 from prun_review.dispatch import Dispatcher
 from prun_review.errors import PrunError
+from prun_review.head import Head, reviewed
 from prun_review.model import Plan, Reason, Result, RunFacts, Unit, Verdict
 from prun_review.planning import Proposal
 from prun_review.pool import Pool, unanswered
-from prun_review.ports import Executor, Launcher
+from prun_review.ports import Executor, Launcher, Located
 from prun_review.process.launch import ProcessLauncher
 from prun_review.programs import Programs, forbidden
 from prun_review.replay import Replay
-from prun_review.reporting import announcement, write_reports
+from prun_review.reporting import announcement, sendable, write_reports
 
 if TYPE_CHECKING:
     from prun_review.resume import TakenOver
@@ -74,6 +76,9 @@ class Review:
         """Held from taking a result out of the pool until it is in ``results``."""
         self._brakes: Brakes | None = None
         self._facts = RunFacts("", 0.0)
+        self._head: Head | None = None
+        self._record_egress: Callable[[], None] = lambda: None
+        """Says on disk what goes to whom, or went."""
         self._integrity: Callable[[], tuple[Reason, ...]] = tuple
 
     # --- before the first dispatch ----------------------------------------------------------
@@ -97,22 +102,27 @@ class Review:
         return self.store
 
     @property
-    def reviewed(self) -> Path:
-        """The folder whose tree is reviewed."""
-        return (self.root / self.config.reviewed).resolve()
+    def head(self) -> Head:
+        """What is reviewed, taken on the first call; ``PrunError`` where that is impossible."""
+        if self._head is None:
+            self._head = Head(self.root, self.config, self.env, self.executors)
+            self._stack.enter_context(self._head.tree)
+        return self._head
 
-    def tree(self) -> workspace.ReviewedTree:
-        """The reviewed tree as it is now."""
-        # Our own folders are left out wherever the trusted root lies in a larger reviewed tree, and what
-        # sessions have answered in inboxes before is nothing that the others shall read.
-        inboxes = [table.inbox for table in self.config.executor_tables.values() if table.inbox]
-        ours = [self.root / name for name in (*self.config.panels, "reports", ".prun", *inboxes)]
-        return workspace.take(
-            self.reviewed,
-            include_untracked=self.config.include_untracked,
-            exclude=self.config.exclude,
-            panels=[str(path) for path in ours],
-        )
+    def take(self) -> tuple[Listed, ...] | None:
+        """Take a head that decides which items there are; the changed files, None without a base.
+
+        ``PrunError`` where it cannot be taken.  Without base and named head nothing is done yet.
+        """
+        if self.config.base or self.config.head:
+            tree = self.head.tree
+            return tree.listing if tree.change is not None else None
+        return None
+
+    @property
+    def of_a_change(self) -> bool:
+        """Whether there is a verdict even where no probe was asked."""
+        return bool(self.config.base)
 
     def start(
         self,
@@ -134,51 +144,71 @@ class Review:
         launcher: Launcher | None = (replay or ProcessLauncher()) if dispatching else None
         if launcher:
             self._stack.callback(launcher.close)
-        tree = self._stack.enter_context(self.tree())
+        head = self.head
         used = sorted(
             {p.executor for p in proposals if not p.not_asked and not p.error} & set(self.executors)
         )
+        head.may_ask(used)
         programs = replay or Programs(self.executors, self.env, launcher)
         if dispatching:
-            programs.locate(used, forbidden(self.reviewed, tree.names, self.root))
-        plan, broken = planning.make(proposals, tree, self.executors, programs.version)
+            programs.locate(used, forbidden(reviewed(self.root, self.config), head.tree.names, self.root))
+        plan, broken = head.plan(proposals, programs.version)
         self.plan = replace(plan, partial=f"{len(plan.units)} units, {partial}" if partial else "")
         refused = {unit: ("brief", why) for unit, why in broken.items()}
         if replay:
             refused = {**replay.refusals(self.plan), **refused}
+        elif dispatching:
+            head.may_begin(sendable(plan, broken).units)
         infos = [programs.info(name) for name in used]
-        self._record(beginning.facts(store.id, self.config, self.plan, tree.revision, infos), replay, say)
+        facts = beginning.facts(store.id, self.config, self.plan, head.tree.revision, infos)
+        self._record(facts, replay, say)
         if replay:
             self._settle_again(replay, refused, say)
         if launcher is None:
             self.stop("dispatch-off", "nothing was dispatched: dispatch is off")
             return
+        self._dispatch(launcher, programs.located, refused, replay, workers, (say, tell))
+
+    def _dispatch(
+        self,
+        launcher: Launcher,
+        located: Mapping[str, Located],
+        refused: Mapping[str, tuple[str, str]],
+        replay: Replay | None,
+        workers: int,
+        voices: tuple[Callable[[str], None], Callable[[str], None]],
+    ) -> None:
+        """Take the snapshot, say what goes to whom, and begin."""
+        store, head, tree, (say, tell) = self.open_store(), self.head, self.head.tree, voices
         snapshot = self._stack.enter_context(tree.materialise())
         noted = replace(self._facts.revision, notes=(*self._facts.revision.notes, *snapshot.notes))
         self._facts = replace(self._facts, revision=noted)
         guard = tree.guard(snapshot)
         self._integrity = lambda: (*guard.found, *tree.changed(snapshot), *tree.repository_changed())
         left = tuple(unit for unit in self.plan.units if unit.id not in self.results)
+        if not replay:
+            asked = tuple(unit for unit in left if unit.id not in refused)
+            self._record_egress = lambda: head.record(store, asked, snapshot)
+            self._record_egress()
         if left and not replay:
-            say(announcement(replace(self.plan, units=left), self.executors, len(tree.names), broken))
+            say(announcement(replace(self.plan, units=left), self.executors, len(tree.names), refused))
         self._brakes = pacing.brakes_of(self.config, self.executors, store.append, tell)
         self._dispatcher = Dispatcher(
             store=store,
             launcher=launcher,
             executors=self.executors,
-            located=programs.located,
+            located=located,
             kinds=extensions.contracts(self.extensions),
-            tree=snapshot.path,
-            read=tree.read,
-            names=tree.names,
+            subject=head.subject(snapshot),
             env=self.env,
             state=store.state,
             refused=refused,
             brakes=self._brakes,
-            starts=pacing.starts_of(self.config, self.executors, used),
+            starts=pacing.starts_of(self.config, self.executors, located),
             backoff=backoff(0.0 if replay else self.config.retry_wait),
             retries=self.config.retries,
             stall=self.config.stall,
+            contain=None if replay else head.contain,
             verify=guard,
             tell=tell,
             vouched=replay.vouched if replay else {},
@@ -192,6 +222,9 @@ class Review:
     def _record(self, facts: RunFacts, replay: Replay | None, say: Callable[[str], None]) -> None:
         """Put the beginning of the run, and what it takes over, on disk."""
         store = self.open_store()
+        facts, notes = self.head.facts(facts, store, extensions.same_finding(self.extensions))
+        for note in notes:
+            say(f"previous: {note}")
         taken = self._resume(store)
         self._facts = replace(
             facts, replay_of=replay.run_id if replay else "", resumed_from=taken.runs if taken else ()
@@ -208,7 +241,7 @@ class Review:
             return None
         from prun_review.resume import take_over
 
-        return take_over(self.root, self.plan, store, self.config.resume)
+        return take_over(self.root, self.plan, store, self.config.resume, self.head.again)
 
     def _adopt(self, taken: TakenOver, say: Callable[[str], None]) -> None:
         """Results of earlier runs, stored in this one already, are results of this one."""
@@ -315,6 +348,7 @@ class Review:
             self.stop("stopped", stopped or "the session ended before this unit did")
             self._settle("stopped", self.stopped)
         integrity = tuple(dict.fromkeys(self._integrity()))  # also what was put back meanwhile
+        self._record_egress()
         unreported = [] if reported is None else [u.id for u in self.plan.units if u.id not in reported]
         facts = replace(
             self._facts,

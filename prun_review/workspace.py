@@ -114,6 +114,8 @@ class ReviewedTree:
     """Which tree this is, and what was left out."""
     names: tuple[str, ...]
     """Ordinary files, sorted, relative to the folder under review; odd bytes as ``%E9``."""
+    left_out: Mapping[str, str]
+    """Name -> why it is not in the tree."""
     read: Reader
     """Reads them as lines, masked as reviewers see them."""
     change: Change | None
@@ -159,7 +161,7 @@ class ReviewedTree:
         screen = Screen(self._shadow, never, redact)
         self._shown = screen(self._taken.entries)
         left_out = {**self._taken.left_out, **dict.fromkeys(self._shown.withheld, WITHHELD)}
-        self._left_out = left_out
+        self.left_out = left_out
         contents = Contents(self._shown.entries, left_out, self._shadow.blobs, "the reviewed tree")
         self.names, self.read = contents.names, contents.read
         self._take_change(replace(selection, prefix=os.fsencode(ends.trusted.prefix)), screen, watch)
@@ -234,7 +236,7 @@ class ReviewedTree:
         return tuple(sorted(found))
 
     def _near(self, pattern: str) -> str:
-        left_out = self._left_out
+        left_out = self.left_out
         out = sorted(filter(patterns.matcher([pattern]), left_out))
         if out:
             return f"{out[0]} exists but is left out of the reviewed tree: {left_out[out[0]]}"

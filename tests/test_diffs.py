@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
+from prun_review.change import Listed
 from prun_review.diffs import Diffs
 from prun_review.model import Brief, Unit
 
@@ -18,6 +18,8 @@ TEXTS = {
 class Tree:
     """Gives the diffs above."""
 
+    listing = tuple(Listed(path, "text", len(text)) for path, text in TEXTS.items())
+
     def slice_text(self, names: Sequence[str]) -> str:
         return "".join(TEXTS[name] for name in names)
 
@@ -27,13 +29,12 @@ def of(scope: str, files: tuple[str, ...], inlined: tuple[str, ...]) -> Unit:
     return Unit("p::a", "slug", "p::a", "panels", "codex", brief, files=files, inlined=inlined)
 
 
-def test_what_is_not_shown_is_found_by_its_lines(tmp_path: Path) -> None:
+def test_what_is_not_shown_is_found_by_its_lines() -> None:
     whole = "".join(TEXTS.values())
-    (tmp_path / "CHANGE.diff").write_text(whole, encoding="utf-8")
-    diffs = Diffs(Tree(), tmp_path, "A title")
+    diffs = Diffs(Tree(), "/beside", "A title")
     diff = diffs(of("diff", ("a.py", "b.py", "c.py"), ("a.py",)))
     assert diff is not None
-    assert (diff.text, diff.beside, diff.about) == (TEXTS["a.py"].rstrip("\n"), str(tmp_path), "A title")
+    assert (diff.text, diff.beside, diff.about) == (TEXTS["a.py"].rstrip("\n"), "/beside", "A title")
     assert diff.named_only == (("b.py", "lines 4 to 7"), ("c.py", "lines 8 to 10"))
     for name, where in diff.named_only:
         first, last = (int(word) for word in where.split() if word.isdecimal())
@@ -41,9 +42,8 @@ def test_what_is_not_shown_is_found_by_its_lines(tmp_path: Path) -> None:
         assert "\n".join([*lines, ""]) == TEXTS[name]
 
 
-def test_all_may_be_shown_or_none(tmp_path: Path) -> None:
-    (tmp_path / "CHANGE.diff").write_text("".join(TEXTS.values()), encoding="utf-8")
-    diffs = Diffs(Tree(), tmp_path, "")
+def test_all_may_be_shown_or_none() -> None:
+    diffs = Diffs(Tree(), "/beside", "")
     shown = diffs(of("diff", ("b.py",), ("b.py",)))
     assert shown is not None
     assert (shown.named_only, shown.about) == ((), "")
@@ -52,5 +52,5 @@ def test_all_may_be_shown_or_none(tmp_path: Path) -> None:
     assert (named.text, named.named_only) == ("", (("b.py", "lines 4 to 7"),))
 
 
-def test_a_question_about_the_tree_is_told_nothing(tmp_path: Path) -> None:
-    assert Diffs(Tree(), tmp_path, "A title")(of("tree", ("a.py",), ())) is None
+def test_a_question_about_the_tree_is_told_nothing() -> None:
+    assert Diffs(Tree(), "/beside", "A title")(of("tree", ("a.py",), ())) is None

@@ -21,6 +21,7 @@ from prun_review.errors import InternalError, PrunError
 from prun_review.renderers.escape import plain
 
 VERBS = (
+    "run",
     "plan",
     "status",
     "watch",

@@ -10,8 +10,10 @@ import contextlib
 import io
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from prun_review.cli.panels import QUIET, asking, panels, register_asking
 from prun_review.errors import ConfigError, PrunError
 from prun_review.renderers.escape import one_line
 
@@ -28,8 +30,7 @@ def register(subparsers: Any) -> None:
         "plan", help="show what would be asked of whom, and the cost range", description=__doc__
     )
     parser.add_argument("paths", nargs="*", metavar="PATH", help="panels, probe files, node ids")
-    parser.add_argument("--executors", metavar="A,B", help="as --prun-executors")
-    parser.add_argument("--offline", action="store_true", help="as --prun-offline")
+    register_asking(parser)
     parser.add_argument("--prompts", action="store_true", help="print every prompt in full")
     parser.add_argument("-k", metavar="EXPR", default="", help="as pytest's -k")
 
@@ -40,12 +41,8 @@ def run(args: argparse.Namespace) -> int:
 
     from prun_review.settings import read_settings
 
-    paths = list(args.paths) or [str(p) for p in _default_panels(*read_settings(_here()))]
-    options = ["--collect-only", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
-    # This process has the package loaded already; a project whose warnings are errors must not mind.
-    options += ["-W", "ignore:Module already imported:pytest.PytestAssertRewriteWarning"]
-    options += ["--prun-offline"] if args.offline else []
-    options += ["--prun-executors", args.executors] if args.executors else []
+    paths = list(args.paths) or [str(p) for p in panels(*read_settings(Path.cwd()))]
+    options = ["--collect-only", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *QUIET, *asking(args)]
     options += ["-k", args.k] if args.k else []
     keeper = _Keeper()
     said = io.StringIO()
@@ -57,6 +54,8 @@ def run(args: argparse.Namespace) -> int:
         sys.stderr.write(said.getvalue())
         raise ConfigError("the probes could not be collected", place=" ".join(paths))
     _print(keeper.plan, keeper.review, keeper.broken, prompts=args.prompts)
+    for name in keeper.nobody:
+        print(f"nobody is asked about {one_line(name)}")
     return 1 if keeper.broken else 0
 
 
@@ -67,13 +66,13 @@ class _Keeper:
         self.review: Review | None = None
         self.plan: Plan | None = None
         self.broken: Mapping[str, str] = {}
+        self.nobody: Sequence[str] = ()
+        """Changed files that nobody is asked about."""
         self.error: PrunError | None = None
         """Why there is no plan, although the probes were collected."""
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Plan what was collected."""
-        from prun_review import planning
-
         manager = session.config.pluginmanager
         active = manager.get_plugin("prun_review-session")
         if active is None:
@@ -83,22 +82,26 @@ class _Keeper:
         proposals = collector.proposals(session.items)
         self.review = review
         try:
-            with review.tree() as tree:
-                self.plan, self.broken = planning.make(proposals, tree, review.executors, lambda name: "")
+            self.plan, self.broken = review.head.plan(proposals, lambda name: "")
+            self.nobody = _nobody(self.plan, self.broken, review)
         except PrunError as error:  # inside a hook it would be an internal error of pytest
             self.error = error
 
 
-def _here() -> Any:
-    from pathlib import Path
+def _nobody(plan: Plan, broken: Mapping[str, str], review: Review) -> Sequence[str]:
+    """The changed files that make the verdict INCOMPLETE whatever is answered, with their kinds."""
+    from prun_review.covering import UNREADABLE, ignores
 
-    return Path.cwd()
-
-
-def _default_panels(root: Any, config: Any) -> Sequence[Any]:
-    found = [root / name for name in config.panels if (root / name).is_dir()]
-    if not found:
-        raise ConfigError("there is no panels folder", place=str(root), remedy="make panels/probe_*.py")
+    tree = review.head.tree
+    units = [u for u in plan.units if u.id not in broken and u.brief.contract.kind == "findings"]
+    held = {name for unit in units for name in unit.files}
+    whole = any(u.brief.scope == "tree" and not u.brief.reads and not u.files for u in units)
+    ignored = ignores(review.config.gate.uncovered)
+    found = []
+    for file in tree.change.records() if tree.change else ():
+        seen = file.path in held or (whole and file.status != "deleted")
+        if file.path not in tree.alters and not ignored(file) and (file.kind in UNREADABLE or not seen):
+            found.append(file.path if file.kind == "text" else f"{file.path} ({file.kind})")
     return found
 
 
@@ -121,11 +124,22 @@ def _print(plan: Plan, review: Review, broken: Mapping[str, str], *, prompts: bo
 
 
 def _detail(unit: Unit) -> str:
-    files = f"{len(unit.files)} files" if unit.brief.reads else "the whole tree"
     brief = unit.brief
     kind = brief.contract.kind + (" with sources" if brief.contract.sources else "")
     needs = f", needs {one_line(', '.join(brief.needs))}" if brief.needs else ""
-    return f"{kind}, access {brief.access}, {files}, at most {brief.timeout:.0f} s{needs}"
+    limit = f"at most {brief.timeout:.0f} s{needs}"
+    return f"{kind}, access {brief.access}, {_about(unit)}, {limit}"
+
+
+def _about(unit: Unit) -> str:
+    if unit.brief.scope == "tree":
+        return f"{len(unit.files)} files" if unit.brief.reads else "the whole tree"
+    files = f"{len(unit.files)} changed {'file' if len(unit.files) == 1 else 'files'}"
+    shown = set(unit.inlined)
+    rest = [one_line(name) for name in unit.files if name not in shown]
+    if not shown:
+        return f"{files} ({', '.join(rest)}), no diff in the prompt"
+    return f"{files}, {len(shown)} in the prompt" + (f", not in it {', '.join(rest)}" if rest else "")
 
 
 def _prompt(unit: Unit, review: Review) -> str:
@@ -134,5 +148,6 @@ def _prompt(unit: Unit, review: Review) -> str:
 
     kinds = extensions.contracts(review.extensions)
     native = review.executors[unit.executor].native
-    text = prompts.compose(unit, kinds[unit.brief.contract.kind], fence="<random>", native=native)
+    diff = review.head.diffs("<beside>")(unit)
+    text = prompts.compose(unit, kinds[unit.brief.contract.kind], fence="<random>", native=native, diff=diff)
     return "\n".join("    " + line for line in plain(text).splitlines())

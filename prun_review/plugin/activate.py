@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,11 +26,15 @@ def activate(config: pytest.Config, where: Scope) -> None:
         raise pytest.UsageError(
             "prun_review: --sw would take units for passed that never ran\n  remedy: use --lf, or -x"
         )
+    review: Review | None = None
     try:
         root, settings = read_settings(where.root, options(config))
         review = Review(root, settings, dict(os.environ))
         review.check_names()
+        _set_change(config, where, review)
     except PrunError as error:
+        if review is not None:
+            review.close()
         if not where.worker and not config.option.collectonly:
             record_abort(where.root, error.message)
         raise pytest.UsageError(f"prun_review: {error}") from None
@@ -45,6 +50,20 @@ def activate(config: pytest.Config, where: Scope) -> None:
         config.pluginmanager.register(Worker(config, collector))
     else:
         _register_controller(config, where, collector, review, settings)
+
+
+def _set_change(config: pytest.Config, where: Scope, review: Any) -> None:
+    """Say what changed before a probe file is imported: the same here and on every worker."""
+    from prun_review import probes
+    from prun_review.change import Listed
+
+    if where.worker:
+        sent = config.workerinput["prun_review"]["change"]  # type: ignore[attr-defined]
+        listing = None if sent is None else tuple(Listed(*entry) for entry in sent)
+    else:
+        listing = review.take()
+    probes.set_change(listing)
+    config.add_cleanup(lambda: probes.set_change(None))
 
 
 def _register_controller(
@@ -67,7 +86,7 @@ def _register_controller(
 
 def options(config: pytest.Config) -> dict[str, Any]:
     """The command line's values, by configuration key; only what was given."""
-    option = config.option
+    option, here = config.option, config.invocation_params.dir
     given: dict[str, Any] = {
         "jobs": option.prun_jobs,
         "report": option.prun_report,
@@ -80,9 +99,9 @@ def options(config: pytest.Config) -> dict[str, Any]:
         "retries": option.prun_retries,
         "stall": option.prun_stall,
         "base": option.prun_base,
-        "head": option.prun_head,
+        "head": _folder(here, option.prun_head),
         "previous": option.prun_previous,
-        "about": option.prun_about,
+        "about": option.prun_about and str(here / option.prun_about),
         "profile": option.prun_profile,
         "resume": option.prun_resume_from or ("latest" if option.prun_resume else None),
     }
@@ -91,3 +110,8 @@ def options(config: pytest.Config) -> dict[str, Any]:
         if given["offline"]:
             raise pytest.UsageError("prun_review: --prun-executors and --prun-offline exclude each other")
     return {k: v for k, v in given.items() if v is not None}
+
+
+def _folder(here: Path, head: str | None) -> str | None:
+    """A head that is a path is one from where the command was typed; a lone name may be a revision."""
+    return str(here / head) if head and "/" in head and (here / head).is_dir() else head

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from prun_review import planning
+from prun_review import planning, probes
 from prun_review.errors import RunDirError
 from prun_review.model import Plan, Result, Unit
 from prun_review.planning import Collected
@@ -57,7 +57,13 @@ class Controller:
             "root": str(self.where.root),
             "panels": [str(p) for p in self.where.panels],
             "run": str(run),
+            "change": self._change(),
         }
+
+    def _change(self) -> list[list[str | int]] | None:
+        """The changed files as execnet carries them; None where no change is reviewed."""
+        listing = probes.current_change()
+        return None if listing is None else [[entry.path, entry.kind, entry.size] for entry in listing]
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """A file that does not import stops the run before any dispatch."""
@@ -89,7 +95,7 @@ class Controller:
                 return
         self.decided = True
         collected = self.review.open_store().collected(self.nodes[0])
-        if not collected.proposals:
+        if not collected.proposals and not self.review.of_a_change:
             self.review.open_store().write_plan(Plan(()))
             return
         self.session.deselected = collected.deselected

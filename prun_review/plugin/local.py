@@ -40,7 +40,7 @@ class LocalLoop:
             return None
         if session.testsfailed and not option.continue_on_collection_errors:
             return None
-        if not any(map(is_probe, session.items)):
+        if not any(map(is_probe, session.items)) and not self.review.review.of_a_change:
             return None
         self.review.deselected = self.collector.left(session.items)
         self.review.start(self.collector.proposals(session.items))
