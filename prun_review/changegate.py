@@ -91,10 +91,10 @@ def _altered(facts: RunFacts) -> list[Reason]:
     if not facts.alters:
         return []
     digest = full(facts.alters_digest)
-    files = f"{number(len(facts.alters), 'file')} of the review itself changed: {some(facts.alters, 8)}"
+    files = f"{number(len(facts.alters), 'file')} of the review itself changed ({some(facts.alters, 8)})"
     by = next((a for a in valid(facts, "review-change") if digest and a.subject == digest), None)
     if by:
-        return [Reason("changes-review", f"{files}; {accepted(by)}", "PASS")]
+        return [Reason("changes-review", f"{files}, {accepted(by)}", "PASS")]
     name = facts.config.get("accept") or ACCEPT
     text = (
         f"{files}; who answers for that puts [[review-change]] with digest = "
@@ -147,8 +147,8 @@ def _carried(facts: RunFacts, folders: Sequence[Folder]) -> list[Reason]:
     for one in open_carried(facts, folders):
         place = f" ({one.place})" if one.place else ""
         text = (
-            f"{one.severity}: {short(one.title)}{place}; run {one.run} found it on this very head, and that "
-            "this run does not hold it as hard settles nothing: change the code"
+            f"{one.severity}: {short(one.title)}{place}; held by run {one.run} on this same head, and a run "
+            "again that holds it less settles nothing: change the code"
         )
         outcome = worst((one.outcome, "INCOMPLETE"))
         found.append(Reason("carried", text, outcome, one.folder if one.folder in names else ""))

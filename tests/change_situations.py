@@ -189,7 +189,7 @@ PERSONS = [
     row("the review is changed", "INCOMPLETE", CLEAN, "changes-review", facts=ALTERED,
         says=f'digest = "{DIGEST}", by and reason into prun-accept.toml'),
     row("and accepted", "PASS", facts={**ALTERED, "acceptances": (review_change(),)},
-        line="PASS (1 file of the review itself changed: panels/probe.py; accepted by Ada)"),
+        line="PASS (1 file of the review itself changed (panels/probe.py), accepted by Ada)"),
     row("accepted with a bare digest in the facts", "PASS",
         facts={**ALTERED, "alters_digest": "ab" * 32, "acceptances": (review_change(),)}),
     row("accepted is another change", "INCOMPLETE", CLEAN, "changes-review",
