@@ -48,7 +48,7 @@ def cover(
     changed = {file.path for file in facts.change}
     if not changed:
         return ()
-    ignores = ignores(facts.gate.uncovered)
+    ignored = ignores(facts.gate.uncovered)
     altering = frozenset(facts.alters)
     findings = [u for u in units if u.brief.contract.kind == "findings"]
     holders: dict[str, list[Unit]] = {}
@@ -70,7 +70,7 @@ def cover(
             Cover(
                 file,
                 () if file.kind in UNREADABLE else tuple(dict.fromkeys(cases)),
-                ignores(file),
+                ignored(file),
                 file.path in altering,
                 _why(file, bool(asked), bool(cases)),
             )
