@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from prun_review.matching import FOLD, crosscheck
-from prun_review.model import SEVERITIES, Finding
-from prun_review.tokens import first_sentence, split
+from prun_review.model import SEVERITIES, Finding, Place
+from prun_review.tokens import first_sentence, place_of, split
 
 Same = Callable[[Finding, Finding], "bool | None"]
 """The hook ``prun_same_finding`` as a callable: True, False, or None for no opinion."""
@@ -60,10 +60,10 @@ def highest(severities: Iterable[str]) -> str:
     return max(sorted(severities), key=level)
 
 
-def _place(finding: Finding) -> range | None:
-    if finding.line is None:
+def _lines(place: Place | Finding) -> range | None:
+    if place.line is None:
         return None
-    return range(finding.line, max(finding.end_line or finding.line, finding.line) + 1)
+    return range(place.line, max(place.end_line or place.line, place.line) + 1)
 
 
 def _repeats(one: Finding, other: Finding) -> bool:
@@ -72,7 +72,8 @@ def _repeats(one: Finding, other: Finding) -> bool:
     Two undefined names on one line differ in nothing but the name, so one must not name more code
     than the other in another direction.
     """
-    a, b = _place(one), _place(other)
+    old = one.mapped is not None and other.mapped is not None  # code that is gone has one place in the head
+    a, b = (_lines(f if old else place_of(f)) for f in (one, other))
     if (a is None) != (b is None):
         return False
     if a and b and (a.start >= b.stop or b.start >= a.stop):
@@ -94,9 +95,9 @@ def fold(answers: Sequence[Sequence[Member]], same: Same | None = None) -> list[
     pool: list[Held] = []
     for answer in answers:
         fresh: list[Held] = []
-        near: dict[tuple[str | None, str | None], list[int]] = {}
+        near: dict[tuple[str, str | None], list[int]] = {}
         for member in answer:
-            earlier = near.setdefault((member.finding.file, member.finding.rule), [])
+            earlier = near.setdefault((place_of(member.finding).file, member.finding.rule), [])
             at = next((i for i in earlier if _repeats(fresh[i].first, member.finding)), None)
             if at is None:
                 earlier.append(len(fresh))

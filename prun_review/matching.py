@@ -13,6 +13,8 @@ The rule, with what it was chosen by (labelled public reviews, leave-one-project
   not, or every line that breaks two rules of style would be in doubt;
 * another file: at most **uncertain**, for a score of .35 and a shared name of code;
 * a finding without a file is compared by its text alone;
+* in a change, files and lines are those of the head (``Finding.mapped``); two findings on the old side
+  are compared by their old lines, since code that is gone has one place in the head;
 * severity and category never veto.
 
 Matches are one-to-one, the best score first.  What is left over and looks like a finding that has
@@ -104,7 +106,7 @@ def _fold(panel: Sequence[Item], side: str) -> tuple[list[Item], list[Pair]]:
     exact: dict[tuple[object, ...], Item] = {}
     places: dict[tuple[str, int | None], list[Item]] = {}
     for item in sorted(panel, key=lambda i: (i.weight, i.rank, i.index)):
-        key = (item.file, item.start, item.end, item.words, item.names, item.rule)
+        key = (item.file, item.start, item.end, item.was, item.words, item.names, item.rule)
         lines = [None] if item.start is None or item.end is None else range(item.start, item.end + 1)
         around = (earlier for line in lines for earlier in places.get((item.file, line), ()))
         first = exact.get(key) or next((e for e in around if _repeats(e, item)), None)
@@ -126,7 +128,8 @@ def _fold(panel: Sequence[Item], side: str) -> tuple[list[Item], list[Pair]]:
 def _repeats(first: Item, item: Item) -> bool:
     """Whether two findings of one panel at one place are one defect told twice, and nothing less."""
     named = first.names <= item.names or item.names <= first.names
-    return first.rule == item.rule and named and _score(first, item)[0] >= FOLD
+    apart = first.was is not None and item.was is not None and bool(_gap(first, item))
+    return first.rule == item.rule and named and not apart and _score(first, item)[0] >= FOLD
 
 
 # --- the rule ---------------------------------------------------------------------------------
@@ -140,7 +143,12 @@ def _score(a: Item, b: Item) -> tuple[float, int, int]:
 
 
 def _gap(a: Item, b: Item) -> int | None:
-    """Lines between two ranges, 0 where they overlap; None where a line is missing."""
+    """Lines between two ranges, 0 where they overlap; None where a line is missing.
+
+    In the head; of two findings on the old side of a change in the base.
+    """
+    if a.was is not None and b.was is not None:
+        return max(0, a.was[0] - b.was[1], b.was[0] - a.was[1])
     if a.start is None or a.end is None or b.start is None or b.end is None:
         return None
     return max(0, a.start - b.end, b.start - a.end)
@@ -285,6 +293,8 @@ def _reason(kind: int, a: Item, b: Item) -> str:
         place = (
             f"same file, {gap} {'line' if gap == 1 else 'lines'} apart" if gap else "same file, same lines"
         )
+    if gap is not None and (a.was is None) != (b.was is None):
+        place += " (old lines counted where they would stand after the change)"
     if kind == _QUOTE:
         place += ", both high or worse and quoting the same code"
     if kind == _NEAR:

@@ -29,30 +29,24 @@ quote stands in the tree.  These doubts keep it False:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from prun_review.change import READABLE, Change, FileChange
+from prun_review.gone import Gone, missing, replaced
 from prun_review.model import Finding, Findings, Place
-from prun_review.quotes import MOST, Needle, Source, Span, needles
+from prun_review.quotes import MOST, Needle, Source, Span, needles, touches
 
 if TYPE_CHECKING:  # the ground stands below the ports: it knows their types, never their code
     from prun_review.ports import Reader
 
-AROUND = 3
-"""Lines around what is gone in which a finding may be about it: the context that a diff shows."""
 MIN_MOVED = 4
 """Characters that a line needs to be told again elsewhere in the change."""
 
 PROVEN = ("exact", "moved")
 """Groundings of a quote that the tree holds."""
-
-_SURELY_NO_CODE = ("# ", "// ", "/* ", "<!-- ")
-_HARDLY_CODE = ("#", "//", "/*", "*", "--", "<!--", ";", "%")
-"""How comments begin: a line that is gone must be one, one that came in its place may be."""
-_CLOSING = (")", "]", "}", "{")
 
 
 def place(findings: Iterable[Finding], change: Change, *, read: Reader, read_base: Reader) -> Findings:
@@ -83,7 +77,7 @@ def _placed(finding: Finding, trees: _Trees) -> Finding:
         placement=placement,
         caused=caused,
         beside=beside,
-        mapped=_mapped(bare, spot, trees.change),
+        mapped=_mapped(bare, spot, trees),
         note="; ".join(dict.fromkeys(n for n in (bare.note, note) if n)),
     )
 
@@ -99,7 +93,8 @@ class _Trees:
     read: Reader
     read_base: Reader
     _sources: dict[tuple[str, str], Source | None] = field(default_factory=dict)
-    _gone: dict[str, _Gone] = field(default_factory=dict)
+    _gone: dict[str, Gone] = field(default_factory=dict)
+    _instead: dict[str, dict[int, int]] = field(default_factory=dict)
 
     def source(self, side: str, path: str) -> Source | None:
         """The text of a file; None where it cannot be read."""
@@ -111,12 +106,18 @@ class _Trees:
             self._sources[key] = Source(lines) if isinstance(lines, tuple) else None
         return self._sources[key]
 
-    def gone(self, file: FileChange) -> _Gone:
+    def gone(self, file: FileChange) -> Gone:
         """What of a file is gone without replacement."""
         if file.path not in self._gone:
             source = self.source("new", file.path)
-            self._gone[file.path] = _missing(file, source.lines if source else ())
+            self._gone[file.path] = missing(file, source.lines if source else ())
         return self._gone[file.path]
+
+    def instead(self, file: FileChange) -> dict[int, int]:
+        """Which line of the head stands in the place of each line that is gone, where others came."""
+        if file.path not in self._instead:
+            self._instead[file.path] = dict(replaced(file))
+        return self._instead[file.path]
 
     @cached_property
     def taken(self) -> dict[str, tuple[str, int]]:
@@ -188,9 +189,9 @@ def _placement(spot: _Spot, trees: _Trees, *, caused: bool) -> str:
     if file is not None:
         if _whole(file):
             return "deleted" if spot.side == "old" else "added"
-        if spot.lines and spot.side == "old" and _touches(file.deleted, spot.lines):
+        if spot.lines and spot.side == "old" and touches(file.deleted, spot.lines):
             return "deleted"
-        if spot.head and _touches(file.added, spot.head):
+        if spot.head and touches(file.added, spot.head):
             return "added"
     if caused:
         return "outside"
@@ -203,13 +204,6 @@ def _whole(file: FileChange) -> bool:
     """Whether all of a file is the change: it is new, gone, or has no lines to tell apart."""
     unseen = file.file.kind not in READABLE and file.file.kind != "mode"
     return file.file.status in ("added", "deleted") or unseen
-
-
-def _touches(numbers: frozenset[int], span: Span) -> bool:
-    first, last = span
-    if last - first > len(numbers):
-        return any(first <= number <= last for number in numbers)
-    return any(number in numbers for number in range(first, last + 1))
 
 
 def _stood(spot: _Spot, trees: _Trees) -> bool:
@@ -228,16 +222,15 @@ def _stood(spot: _Spot, trees: _Trees) -> bool:
     return here.part(spot.quoted) == then.part((first, last))
 
 
-def _mapped(finding: Finding, spot: _Spot, change: Change) -> Place | None:
+def _mapped(finding: Finding, spot: _Spot, trees: _Trees) -> Place | None:
     """The place in the head of a finding on the old side; a file that is gone has none."""
     if spot.side == "new" or (spot.file and spot.file.file.status == "deleted"):
         return None
-    path = change.new_path(finding.file or "")
     line, last = finding.line, finding.end_line
     if spot.file is not None:
-        line = None if line is None else spot.file.nearest_new(line)
-        last = None if last is None else spot.file.nearest_new(last)
-    return Place(path, line, last)
+        instead = trees.instead(spot.file)
+        line, last = (n and instead.get(n, spot.file.nearest_new(n)) for n in (line, last))
+    return Place(trees.change.new_path(finding.file or ""), line, last)
 
 
 def _moved(spot: _Spot, trees: _Trees) -> str:
@@ -316,85 +309,9 @@ def _again(spot: _Spot, trees: _Trees) -> str:
     ):
         source = trees.source(side, path)
         spans = source.spans(needle.on(side), lines[0]) if source and needle.on(side) else []
-        held = next((span for span in spans if _touches(numbers, span)), None)
+        held = next((span for span in spans if touches(numbers, span)), None)
         if held:
             return f"its quote also stands on line {held[0]}, which the change {what}"
         if len(spans) >= MOST:
             return "its quote stands in too many places to tell which is meant"
     return ""
-
-
-@dataclass(frozen=True)
-class _Gone:
-    """Where code of a file is gone without replacement, in lines of the head."""
-
-    zones: tuple[Span, ...] = ()
-    """The lines around each such place."""
-    headings: frozenset[int] = frozenset()
-    """Headings of the blocks that it was taken from."""
-
-    def near(self, span: Span) -> str:
-        """How a stretch of lines stands to it; empty for not at all."""
-        if any(first <= span[1] and span[0] <= last for first, last in self.zones):
-            return "beside it"
-        return "in the block that it heads" if _touches(self.headings, span) else ""
-
-
-def _missing(file: FileChange, lines: Sequence[str]) -> _Gone:
-    gaps = list(_gaps(file))
-    return _Gone(
-        tuple((first - AROUND, last + AROUND) for first, last, _ in gaps),
-        _headings(lines, {first: indent for first, _, indent in gaps}),
-    )
-
-
-def _gaps(file: FileChange) -> Iterator[tuple[int, int, int]]:
-    """First and last line of the head at each place where more code is gone than came, and its depth."""
-    for hunk, rows in file.numbered():
-        gone: list[str] = []
-        come: list[int] = []
-        code = 0
-        at = hunk.new_start + (hunk.new_count == 0)
-        for old, new, text in (*rows, (0, 0, "")):
-            line = text[1:]
-            if new is None:
-                gone += [line] * (bool(line.strip()) and not line.lstrip().startswith(_SURELY_NO_CODE))
-            elif old is None:
-                come.append(new)
-                code += bool(line.strip()) and not line.lstrip().startswith(_HARDLY_CODE)
-            else:
-                if len(gone) > code:
-                    first, last = (come[0], come[-1]) if come else (at, at - 1)
-                    yield first, last, min(map(_indent, gone))
-                gone, come, code = [], [], 0
-            at = at if new is None else new + 1
-
-
-def _indent(text: str) -> int:
-    wide = text.expandtabs(8)
-    return len(wide) - len(wide.lstrip())
-
-
-def _headings(lines: Sequence[str], gaps: dict[int, int]) -> frozenset[int]:
-    """Lines that enclose the gaps, told by indentation: of each block the one that it hangs on.
-
-    A heading of several lines (a signature, decorators) counts as a whole.
-    """
-    found: set[int] = set()
-    open_blocks: list[tuple[int, tuple[int, ...]]] = []
-    for number in range(1, len(lines) + 2):
-        if number in gaps:
-            found.update(n for indent, heads in open_blocks if indent < gaps[number] for n in heads)
-        text = lines[number - 1] if number <= len(lines) else ""
-        if not text.strip():
-            continue
-        indent = _indent(text)
-        heads: tuple[int, ...] = (number,)
-        while open_blocks and open_blocks[-1][0] >= indent:
-            level, above = open_blocks.pop()
-            closes = text.lstrip().startswith(_CLOSING)
-            decorates = lines[above[0] - 1].lstrip().startswith("@") and above[-1] == number - 1
-            if level == indent and (closes or decorates):
-                heads = (*above, number)
-        open_blocks.append((indent, heads))
-    return frozenset(found)

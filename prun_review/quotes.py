@@ -94,6 +94,14 @@ def gap(span: Span, line: int) -> int:
     return max(span[0] - line, line - span[1], 0)
 
 
+def touches(numbers: frozenset[int], span: Span) -> bool:
+    """Whether one of the lines ``numbers`` is in a place."""
+    first, last = span
+    if last - first > len(numbers):
+        return any(first <= number <= last for number in numbers)
+    return any(number in numbers for number in range(first, last + 1))
+
+
 @dataclass(frozen=True, slots=True)
 class Needle:
     """One reading of a quote: what to search on each side of a change."""

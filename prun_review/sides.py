@@ -13,7 +13,7 @@ from prun_review.change import Change
 from prun_review.located import Tree, clamped, joined, nowhere, readings, shifted, told, too_short
 from prun_review.model import Finding, Place
 from prun_review.paths import Names, candidates, line_suffix, normalise_path, suspicious
-from prun_review.quotes import Needle, Source, Span, gap, needles
+from prun_review.quotes import Needle, Source, Span, gap, needles, touches
 
 _OTHER = {"new": "old", "old": "new"}
 _PRE_IMAGES = "/base/"
@@ -28,10 +28,6 @@ class _Spot:
     source: Source
     changed: frozenset[int]
     """Its lines that are no line of the other side."""
-
-    def touches(self, span: Span) -> bool:
-        """Whether a place holds a changed line."""
-        return any(number in self.changed for number in range(span[0], span[1] + 1))
 
 
 @dataclass(frozen=True)
@@ -224,7 +220,13 @@ def _hits(finding: Finding, spots: Sequence[_Spot], wanted: Sequence[Needle]) ->
             text = needle.on(spot.side)
             for span in spot.source.spans(text, line) if text else ():
                 fits = finding.line is not None and span[0] <= last and line <= span[1]
-                key = (not (fits and order == 0), not spot.touches(span), order, gap(span, line), span[0])
+                key = (
+                    not (fits and order == 0),
+                    not touches(spot.changed, span),
+                    order,
+                    gap(span, line),
+                    span[0],
+                )
                 hits.append(_Hit(key, spot, span, fits))
         if hits:
             return hits

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from prun_review.model import SEVERITIES, Finding
+from prun_review.model import SEVERITIES, Finding, Place
 from prun_review.paths import DIFF_PREFIXES, normalise_path
 
 MAX_TEXT = 2000
@@ -55,7 +55,7 @@ class Item:
     rank: int
     """Place by content among those of both sides; equal for equal findings."""
     file: str
-    """Normalised path, or empty."""
+    """Normalised path, or empty; in a change, as with the lines, in the head."""
     start: int | None
     end: int | None
     """Last line that counts, inclusive."""
@@ -67,19 +67,24 @@ class Item:
     rule: str | None
     quote: str
     """Source text without white space; empty for a short one, and for a finding below ``high``."""
+    was: tuple[int, int] | None = None
+    """Of a finding on the old side of a change its own lines: where code is gone, many old lines have
+    one place in the head."""
 
 
 def items(left: Sequence[Finding], right: Sequence[Finding]) -> tuple[list[Item], list[Item]]:
     """Both sides prepared, with ranks by content so that ties do not hang on the order of arguments."""
     rank = {key: n for n, key in enumerate(sorted({_content(f) for f in (*left, *right)}))}
-    paths = {f.file: normalise_path(f.file) for f in (*left, *right) if f.file}
+    files = {place_of(f).file for f in (*left, *right)}
+    paths = {file: normalise_path(file) for file in files if file}
     known = set(paths.values())
 
     def item(index: int, finding: Finding) -> Item:
         text = f"{finding.title[:MAX_TEXT]}\n{first_sentence(finding.detail)}"
-        line = finding.line if finding.line is not None and finding.line > 0 else None
-        end = None if line is None else min(max(finding.end_line or line, line), line + SPAN - 1)
-        file = _without_diff_prefix(paths[finding.file], known) if finding.file else ""
+        place = place_of(finding)
+        line, end = _lines(place)
+        was = _lines(finding) if finding.mapped else (None, None)
+        file = _without_diff_prefix(paths[place.file], known) if place.file else ""
         severity = SEVERITIES.index(finding.severity) if finding.severity in SEVERITIES else len(SEVERITIES)
         return Item(
             index,
@@ -92,9 +97,21 @@ def items(left: Sequence[Finding], right: Sequence[Finding]) -> tuple[list[Item]
             weight=(not finding.grounded, -severity),
             rule=finding.rule,
             quote=_quote(finding.quote or "") if severity >= _SEVERE else "",
+            was=None if was[0] is None or was[1] is None else (was[0], was[1]),
         )
 
     return [item(i, f) for i, f in enumerate(left)], [item(i, f) for i, f in enumerate(right)]
+
+
+def place_of(finding: Finding) -> Place:
+    """Where a finding stands, in the one coordinate system of all findings of a review: the head's."""
+    return finding.mapped or Place(finding.file or "", finding.line, finding.end_line)
+
+
+def _lines(place: Place | Finding) -> tuple[int | None, int | None]:
+    """First and last line that count."""
+    line = place.line if place.line is not None and place.line > 0 else None
+    return line, None if line is None else min(max(place.end_line or line, line), line + SPAN - 1)
 
 
 def _quote(text: str) -> str:
@@ -103,11 +120,12 @@ def _quote(text: str) -> str:
     return text if len(text) >= MIN_QUOTE else ""
 
 
-def _content(finding: Finding) -> tuple[str, int, int, str, str, str, str, str, str, str, str]:
-    f = finding
+def _content(finding: Finding) -> tuple[str, int, int, str, str, str, str, str, str, str, str, str, int, int]:
+    f, place = finding, place_of(finding)
     return (
         f.file or "", f.line or 0, f.end_line or 0, f.title, f.detail, f.category, f.severity,
         f.grounding, f.rule or "", f.quote or "", f.suggestion or "",
+        place.file, place.line or 0, place.end_line or 0,
     )  # fmt: skip
 
 
