@@ -29,6 +29,9 @@ PLACES = "/usr/local/bin:/usr/bin:/bin:/run/current-system/sw/bin"
 PATIENCE = 10.0
 """Seconds for the trial of bubblewrap; it takes some 10 ms."""
 
+MOST_LINKS = 40
+"""Links in a row that are followed, as by the kernel."""
+
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/run/current-system")
 ETC = (
     *("passwd", "group", "nsswitch.conf", "hosts", "host.conf", "resolv.conf", "gai.conf", "services"),
@@ -113,22 +116,23 @@ def _binds(request: Request, command: Command, launch: Launch) -> Iterator[str]:
     readable += [request.beside] if request.beside else []
     options = dict.fromkeys(_forms(readable), "--ro-bind")
     options |= dict.fromkeys(_forms([request.out, request.state, *command.writable]), "--bind")
+    shown = {place: "--ro-bind" for place in SYSTEM if os.path.isdir(place)}
     for path in sorted(options):
-        if os.path.islink(path):
-            yield from ("--symlink", os.readlink(path), path)
-        elif os.path.exists(path) and not _is_system(path):
+        around = next((str(p) for p in Path(path).parents if str(p) in shown), "")
+        if path in shown or shown.get(around) == options[path] or not os.path.lexists(path):
+            continue
+        if not os.path.islink(path):
+            shown[path] = options[path]
             yield from (options[path], path, path)
+        elif not around:
+            yield from ("--symlink", os.readlink(path), path)
 
 
 def _forms(paths: Iterable[Path]) -> Iterator[str]:
     """Each path as it is called and as it is, and the links on the way of the last name."""
     for path in paths:
-        seen = str(path)
-        while os.path.islink(seen):
-            yield seen
-            seen = os.path.join(os.path.dirname(seen), os.readlink(seen))
-        yield from (os.path.abspath(seen), os.path.realpath(path))
-
-
-def _is_system(path: str) -> bool:
-    return any(path == place or path.startswith(place + "/") for place in SYSTEM)
+        links = [str(path)]
+        while os.path.islink(links[-1]) and len(links) <= MOST_LINKS:
+            links.append(os.path.join(os.path.dirname(links[-1]), os.readlink(links[-1])))
+        yield from (os.path.abspath(link) for link in links)
+        yield os.path.realpath(path)

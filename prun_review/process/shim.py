@@ -25,6 +25,8 @@ from prun_review.process import cgroup, disk, reap
 
 CHECK = 0.25
 """Seconds between looks at the size of the output and at what room the disk has."""
+SETTLING = 0.05
+"""Seconds that the children of a worker which ended may take to end too."""
 IGNORED = tuple(
     getattr(signal, name)
     for name in ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGPIPE", "SIGXFSZ")
@@ -153,13 +155,24 @@ def _dispatch(
     brood = reap.Brood(leader, contained=contained, cell=place)
     ended_by, note = _watch(launch, lifeline, brood, streams[1:])
     notes = [note] if note else []
-    if not ended_by and brood.reap():
+    if not ended_by and _left_behind(brood):
         notes.append(f"ended {len(reap.descendants([os.getpid()]))} process(es) that were left behind")
     outlived = brood.end()
     if outlived:
         notes.append("could not be ended: " + ", ".join(map(str, outlived)))
     notes += _cut(streams[1:], launch.max_output)
     return brood.code, ended_by, "; ".join(notes)
+
+
+def _left_behind(brood: reap.Brood) -> bool:
+    """Whether children are left that do not go by themselves in a moment, as bubblewrap's inner process
+    does, which ends just after the outer one."""
+    deadline = time.monotonic() + SETTLING
+    while left := brood.reap():
+        if time.monotonic() >= deadline:
+            break
+        time.sleep(0.002)
+    return left
 
 
 def _watch(launch: Launch, lifeline: int, brood: reap.Brood, outputs: list[int]) -> tuple[str, str]:
