@@ -53,9 +53,18 @@ class Place:
 
     def request(self) -> Request:
         unit = Unit(id="u", slug="u", case="c", folder="f", executor="e", brief=Brief("p"))
-        folders = (self.root / name for name in ("tree", "run/own", "state"))
-        nothing = Located(("/bin/sh",), "PATH")
-        return Request(unit, "p", None, *folders, nothing, {}, beside=self.root / "beside", contained=True)
+        return Request(
+            unit=unit,
+            prompt="p",
+            schema=None,
+            tree=self.root / "tree",
+            out=self.root / "run/own",
+            state=self.root / "state",
+            located=Located(("/bin/sh",), "PATH"),
+            env={},
+            beside=self.root / "beside",
+            contained=True,
+        )
 
     def launch(
         self,
