@@ -9,8 +9,10 @@ from pathlib import Path
 from prun_review.config import Config
 from prun_review.errors import ConfigError
 
+# Without the plugin there would be no review, and somebody may have switched off loading it by itself.
 # This process has the package loaded already; a project whose warnings are errors must not mind.
-QUIET = ("-W", "ignore:Module already imported:pytest.PytestAssertRewriteWarning")
+STARTED = ("-p", "prun_review", "-W", "ignore:Module already imported:pytest.PytestAssertRewriteWarning")
+"""pytest's first arguments, started from here."""
 
 
 def register_asking(parser: argparse.ArgumentParser) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from prun_review.cli.panels import QUIET, asking, panels, register_asking
+from prun_review.cli.panels import STARTED, asking, panels, register_asking
 from prun_review.errors import ConfigError, PrunError
 from prun_review.renderers.escape import one_line
 
@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     from prun_review.settings import read_settings
 
     paths = list(args.paths) or [str(p) for p in panels(*read_settings(Path.cwd()))]
-    options = ["--collect-only", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *QUIET, *asking(args)]
+    options = ["--collect-only", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *STARTED, *asking(args)]
     options += ["-k", args.k] if args.k else []
     keeper = _Keeper()
     said = io.StringIO()

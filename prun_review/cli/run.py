@@ -13,7 +13,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from prun_review.cli.panels import QUIET, asking, panels, register_asking
+from prun_review.cli.panels import STARTED, asking, panels, register_asking
 from prun_review.errors import ConfigError
 
 
@@ -47,4 +47,4 @@ def run(args: argparse.Namespace) -> int:
     options += [f"--prun-previous={args.previous}"] if args.previous is not None else []
     options += [f"--prun-report={report}" for report in args.report or ()]
     # The panels come first: an option at the end whose value is missing must not take them for it.
-    return int(pytest.main([*QUIET, *map(str, found), *options, *args.further]))
+    return int(pytest.main([*STARTED, *map(str, found), *options, *args.further]))
