@@ -12,7 +12,6 @@ Bash of 2.1.332 does not start where bubblewrap and socat are not both installed
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +19,7 @@ from typing import Any
 
 from prun_review.config import ExecutorConfig
 from prun_review.errors import BriefError
-from prun_review.executors import claude_usage, environment, footprint, reasons, touched, untrusted
+from prun_review.executors import claude_events, claude_usage, environment, footprint, reasons, untrusted
 from prun_review.model import Brief, Reading, Usage
 from prun_review.ports import UNWATCHED, Command, Located, Missing, Output, Request, Seen, Sign, Supervision
 
@@ -192,17 +191,17 @@ class Claude:
         if not seen.stdout.endswith(b"\n"):
             return Sign()
         lines = seen.stdout.rstrip(b"\n").split(b"\n")
-        while len(lines) > 1 and _object(lines[-1]).get("type") == "system":
+        while len(lines) > 1 and claude_events.parsed(lines[-1]).get("type") == "system":
             lines.pop()
         if len(lines) > 1 or seen.sizes.get("tail", 0) <= len(seen.stdout):
-            found = _object(lines[-1]).get("type") == "result"
+            found = claude_events.parsed(lines[-1]).get("type") == "result"
         else:  # the line began before what is seen; quotes inside an answer's own text are escaped
             found = lines[-1].endswith(b"}") and any(key in lines[-1] for key in _RESULT_KEYS)
         return Sign("finished") if found else Sign()
 
     def read(self, output: Output, request: Request) -> Reading:
         """Exit status 0, ``is_error`` false and a structured output make an answer; never ``subtype``."""
-        result = _envelope(output.stdout)
+        result = claude_events.envelope(output.stdout)
         # A dispatch that was ended has no result; what its events had told by then is spent all the same.
         usage = claude_usage.billed(result) if result else claude_usage.so_far(output.stdout)
         said = _said(result) or reasons.decoded(output.stdout or output.stderr)[-2000:]
@@ -220,14 +219,17 @@ class Claude:
         payload, text = result.get("structured_output"), result.get("result")
         if request.schema is not None:
             if isinstance(payload, dict):
-                return Reading("answered", payload=payload, usage=usage, touched=_touched(output.stdout))
+                return Reading(
+                    "answered", payload=payload, usage=usage, touched=claude_events.touched(output.stdout)
+                )
             reason = reasons.notice(said) or "no-answer"
             return reasons.failed(reason, f"no structured output; it said: {said}", usage)
         notice = reasons.notice(said)
         if notice:
             return reasons.failed(notice, f"in place of an answer: {said}", usage)
         if isinstance(text, str) and text.strip() and result.get("num_turns") != 0:
-            return Reading("answered", text=text, usage=usage, touched=_touched(output.stdout))
+            touched = claude_events.touched(output.stdout)
+            return Reading("answered", text=text, usage=usage, touched=touched)
         return reasons.failed("no-answer", f"no turn was made or no text given: {said}", usage)
 
     def exposes(self, brief: Brief, env: Mapping[str, str], *, contained: bool) -> tuple[str, ...]:
@@ -274,68 +276,6 @@ def _without_envelope(output: Output, usage: Usage) -> Reading:
 
 _RESULT_KEYS = (b'"type":"result"', b'"terminal_reason":')
 """What stands behind the answer in a result event, as 2.1.332 and 2.1.197 write it."""
-
-
-def _envelope(stdout: bytes) -> dict[str, Any]:
-    """The last result event, or all of stdout where that is one object; empty where there is none.
-
-    Messages of the assistant are never looked at: what it said on its way is no answer.
-    """
-    for line in reversed(stdout.strip().split(b"\n")):
-        if b'"result"' in line:
-            value = _object(line)
-            if value.get("type") == "result":
-                return value
-    whole = _object(stdout)
-    return whole if whole.get("type") == "result" else {}
-
-
-def _touched(stdout: bytes) -> tuple[str, ...] | None:
-    """What its tool calls named and was not refused to them; None where it printed no events at all.
-
-    Of results only lists of file names count, not contents: those are the reviewed author's words.
-    """
-    calls: dict[str, list[Any]] = {}
-    events = [_object(line) for line in stdout.split(b"\n") if b'"assistant"' in line or b'"user"' in line]
-    for event in events:
-        for block in _blocks(event):
-            asked = block.get("input")
-            if block.get("type") == "tool_use" and isinstance(asked, dict):
-                names = ("file_path", "path", "pattern", "glob", "command", "notebook_path")
-                calls[str(block.get("id"))] = [asked[name] for name in names if name in asked]
-            elif block.get("type") == "tool_result":
-                call = calls.get(str(block.get("tool_use_id")), [])
-                result = event.get("tool_use_result")
-                if block.get("is_error"):
-                    call.clear()
-                elif isinstance(result, dict) and isinstance(result.get("filenames"), list):
-                    call += result["filenames"]
-    if not any(event.get("type") == "assistant" for event in events):
-        return None
-    return touched.capped(text for call in calls.values() for text in call)
-
-
-def _blocks(event: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The content of the message that an event of the assistant or of a tool carries."""
-    message = event.get("message") if event.get("type") in ("assistant", "user") else None
-    content = message.get("content") if isinstance(message, dict) else None
-    return [b for b in content if isinstance(b, dict)] if isinstance(content, list) else []
-
-
-def _object(line: bytes) -> dict[str, Any]:
-    """The JSON object that the line is; empty where it is none."""
-    text = reasons.decoded(line).strip()
-    if not text.startswith("{"):
-        return {}
-    try:
-        value = json.loads(text, parse_constant=_refused)
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
-def _refused(word: str) -> Any:
-    raise ValueError(f"{word} is not JSON")
 
 
 def _said(result: Mapping[str, Any]) -> str:

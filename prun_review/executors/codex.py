@@ -14,21 +14,15 @@ import contextlib
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from prun_review.config import ExecutorConfig
-from prun_review.executors import (
-    codex_rules,
-    environment,
-    footprint,
-    reasons,
-    touched,
-    untrusted,
-)
-from prun_review.model import Brief, Reading, Usage
+from prun_review.executors import codex_rules, environment, footprint, reasons, untrusted
+from prun_review.executors.codex_events import Events, inner, message_of, objects
+from prun_review.model import Brief, Reading
 from prun_review.ports import UNWATCHED, Command, Located, Missing, Output, Request, Seen, Sign, Supervision
 
 SCHEMA, ANSWER = "schema.json", "last.json"
@@ -171,7 +165,7 @@ class Codex:
         *lines, rest = seen.stdout.rsplit(b"\n", HOPELESS + 1)
         if rest.strip():  # a line that is still being written
             return Sign()
-        last = [next(_objects(line), {}) for line in lines[-HOPELESS:]]
+        last = [next(objects(line), {}) for line in lines[-HOPELESS:]]
         if last and last[-1].get("type") in ("turn.completed", "turn.failed"):
             return Sign("finished")
         if len(last) == HOPELESS and all(_waits(event) for event in last):
@@ -180,7 +174,7 @@ class Codex:
 
     def read(self, output: Output, request: Request) -> Reading:
         """Only ``turn.completed`` with exit status 0 and a final message is an answer."""
-        events = _Events.of(output.stdout)
+        events = Events.of(output.stdout)
         stderr = reasons.decoded(output.stderr)
         stopped = reasons.ended(output.exit, events.error or reasons.line(stderr[-500:]), events.usage)
         if stopped is not None:
@@ -189,7 +183,7 @@ class Codex:
         if events.terminal == "turn.failed" or code != 0:
             said = events.error or stderr.strip()[-2000:] or f"exit status {code} without a word"
             default = "bad-request" if said.startswith("{") or code == 2 else "unknown"
-            return reasons.failed(reasons.classify(said, default), _inner(said), events.usage)
+            return reasons.failed(reasons.classify(said, default), inner(said), events.usage)
         if events.terminal != "turn.completed":
             bare = not output.stdout.lstrip().startswith(b"{")  # a quota sentence beside exit status 0
             stdout = reasons.decoded(output.stdout[-2000:]) if bare else ""
@@ -236,93 +230,11 @@ def _homes(request: Request) -> tuple[dict[str, str], tuple[Path, ...]]:
     return {"HOME": str(home), "CODEX_HOME": str(codex)}, footprint.files([os.path.realpath(login)])
 
 
-@dataclass(frozen=True, slots=True)
-class _Events:
-    """What the event stream says; unknown events and items are passed over."""
-
-    terminal: str
-    """The last of ``turn.completed`` and ``turn.failed``, or empty."""
-    message: str
-    """The last agent message: earlier ones are progress reports, however well they parse."""
-    error: str
-    """Of ``turn.failed``, else the last top-level error.  An error *item* is only a warning."""
-    usage: Usage
-    touched: tuple[str, ...] | None
-    """Commands and what they printed, changed paths, and any other tool's event as it came.  A command
-    that the sandbox turned away has no event.  None where no event tells of any item at all."""
-
-    @classmethod
-    def of(cls, stdout: bytes) -> _Events:
-        terminal, message, error, failure, usage = "", "", "", "", Usage()
-        items: list[dict[str, Any]] = []
-        for event in _objects(stdout):
-            kind, item = event.get("type"), event.get("item")
-            if kind in ("turn.completed", "turn.failed"):
-                terminal = kind
-                usage = _usage(event.get("usage"))
-                failure = _message(event.get("error"))
-            elif kind == "error":
-                error = _message(event)
-            elif kind == "item.completed" and isinstance(item, dict):
-                items.append(item)
-                text = item.get("text") if item.get("type") == "agent_message" else None
-                message = text if isinstance(text, str) else message
-        seen = touched.capped(text for item in items for text in _told(item)) if items else None
-        return cls(terminal, message, failure or error, usage, seen)
-
-
-def _told(item: Mapping[str, Any]) -> Iterator[Any]:
-    """What the event of one tool says that it looked at."""
-    kind = item.get("type")
-    if kind == "command_execution":
-        yield from (item.get("command"), item.get("aggregated_output"))
-    elif kind == "file_change":
-        changes = item.get("changes")
-        yield from (
-            (c.get("path") for c in changes if isinstance(c, dict)) if isinstance(changes, list) else ()
-        )
-    elif kind not in ("agent_message", "reasoning", "error", "todo_list"):
-        yield json.dumps(item)
-
-
-def _objects(stdout: bytes) -> Iterator[dict[str, Any]]:
-    """The JSON objects among the lines; whatever else stands there is not ours to judge."""
-    for raw in stdout.split(b"\n"):
-        if not raw.lstrip(b"\xef\xbb\xbf \t").startswith(b"{"):
-            continue
-        try:
-            value = json.loads(reasons.decoded(raw))
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(value, dict):
-            yield value
-
-
 def _waits(event: Mapping[str, Any]) -> bool:
-    return event.get("type") == "error" and "waiting for network" in _message(event)
+    return event.get("type") == "error" and "waiting for network" in message_of(event)
 
 
-def _message(holder: object) -> str:
-    message = holder.get("message") if isinstance(holder, dict) else holder
-    return message if isinstance(message, str) else ""
-
-
-def _inner(said: str) -> str:
-    """The message inside a raw JSON error body, which a 400 leaves as it came."""
-    body = next(_objects(said.encode("utf-8", "replace")), {})
-    return _message(body.get("error")) or said
-
-
-def _usage(value: object) -> Usage:
-    given = value if isinstance(value, dict) else {}
-    return Usage(
-        input_tokens=reasons.count(given.get("input_tokens")),
-        cached_tokens=reasons.count(given.get("cached_input_tokens")),
-        output_tokens=reasons.count(given.get("output_tokens")),
-    )
-
-
-def _final(output: Output, events: _Events, request: Request) -> str:
+def _final(output: Output, events: Events, request: Request) -> str:
     """The final message.  Where a stream was cut, only one that proves its own end: whole JSON."""
     from_file = reasons.decoded(output.files.get(ANSWER) or b"")
     text = from_file if output.cut and from_file else events.message or from_file
