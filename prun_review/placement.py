@@ -20,7 +20,7 @@ for a finding in an unchanged file, and for one in a changed file (not added, de
 quote stands in the tree.  These doubts keep it False:
 
 * the same text stands on a changed line of the file too: who counts lines badly may mean that one;
-* its cause names a changed file, but no line of a hunk;
+* its cause names a changed file without a line, or a line that misses a hunk by no more than three;
 * code is gone near it.  What a change takes away has no line in the head, so that a reviewer can only
   point to what is left: the lines around it, or the heading of a block (told by indentation) that it was
   taken from.  A finding there is about the change until somebody says otherwise.  Lines that others
@@ -42,6 +42,8 @@ from prun_review.quotes import MOST, Needle, Source, Span, needles, touches
 if TYPE_CHECKING:  # the ground stands below the ports: it knows their types, never their code
     from prun_review.ports import Reader
 
+MISSED = 3
+"""Lines by which a cause may miss a hunk and still leave a doubt: reviewers count by hand."""
 MIN_MOVED = 4
 """Characters that a line needs to be told again elsewhere in the change."""
 
@@ -255,23 +257,26 @@ def _cause(finding: Finding, spot: _Spot, change: Change) -> tuple[bool, str]:
     cause = finding.cause
     if cause is None or not cause.file:
         return False, ""
-    files = {f.path: f for side in ("new", "old") if (f := change.at(cause.file, side))}
-    own = False
-    for file in files.values():
+    where = cause.file if cause.line is None else f"{cause.file}:{cause.line}"
+    doubt = ""
+    for file in filter(None, (change.at(cause.file, side) for side in ("new", "old"))):
         name_is_gone = file.file.status == "renamed" and cause.file == file.old_path
         if _whole(file) or not file.hunks or name_is_gone:
             return True, ""
         if cause.line is None:
-            continue
-        if cause.line in file.added or cause.line in file.deleted:
+            doubt = f"its cause {where} is a changed file, without a line"
+        elif cause.line in file.added or cause.line in file.deleted:
             return True, ""
-        own = own or _own(cause.line, file, spot)
-        if not own and any(file.in_hunk(side, cause.line, cause.line) for side in ("new", "old")):
-            return True, ""
-    if own or not files:
-        return False, ""
-    where = cause.file if cause.line is None else f"{cause.file}:{cause.line}"
-    return False, f"its cause {where} is in a changed file, but in no hunk"
+        elif not _own(cause.line, file, spot):
+            if _in_hunk(file, cause.line, 0):
+                return True, ""
+            doubt = doubt or f"its cause {where} is beside a hunk" * _in_hunk(file, cause.line, MISSED)
+    return False, doubt
+
+
+def _in_hunk(file: FileChange, line: int, more: int) -> bool:
+    """Whether a line is in a hunk of either side, or misses one by so many ``more``."""
+    return any(file.in_hunk(side, line - more, line + more) for side in ("new", "old"))
 
 
 def _own(line: int, file: FileChange, spot: _Spot) -> bool:
