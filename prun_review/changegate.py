@@ -142,7 +142,6 @@ def _carried(facts: RunFacts, folders: Sequence[Folder]) -> list[Reason]:
     Only a group that itself leads to as much settles one, so a re-run is never milder than the run
     before; in a folder that is in report mode now, it decides as little as anything else there.
     """
-    names = {f.name for f in folders}
     found = []
     for one in open_carried(facts, folders):
         place = f" ({one.place})" if one.place else ""
@@ -151,7 +150,7 @@ def _carried(facts: RunFacts, folders: Sequence[Folder]) -> list[Reason]:
             "again that holds it less settles nothing: change the code"
         )
         outcome = worst((one.outcome, "INCOMPLETE"))
-        found.append(Reason("carried", text, outcome, one.folder if one.folder in names else ""))
+        found.append(Reason("carried", text, outcome, one.folder))
     return found
 
 
