@@ -1,27 +1,18 @@
-"""How a change is taken: its two ends, its two trees, and what differs between them.
-
-Names are looked up in the trusted repository only, because whoever made the head also made its refs.
-Another checkout is read through a shadow of ours, as every work tree is (see :mod:`prun_review.git`).
-"""
+"""What differs between two taken trees, as reviewers may see it."""
 
 from __future__ import annotations
 
-import hashlib
-import os
-import posixpath
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from prun_review import git, guarded, patch, taken
+from prun_review import patch
 from prun_review.change import READABLE, Change, FileChange
-from prun_review.errors import TreeError
-from prun_review.git import GITLINK, LINK, Entry, Repository
+from prun_review.git import GITLINK, LINK, Entry
 from prun_review.model import ChangedFile
+from prun_review.publicnames import named
 from prun_review.shadow import Shadow, batches
 from prun_review.shown import Screen, Shown
-from prun_review.taken import Listing, public_name
+from prun_review.taken import Listing
 
 SNIFF = 8000
 """Bytes searched for NUL to tell binary files, as git does."""
@@ -29,121 +20,6 @@ SHOWN_CAP = 4 << 20
 """Bytes above which a file's lines are not shown: no prompt holds them."""
 POINTER, POINTER_MAX = b"version https://git-lfs.github.com/spec/v1\n", 1024
 """How an LFS pointer starts, and bytes that it has at most."""
-HISTORY = "fetch the whole history: fetch-depth: 0 for actions/checkout, or git fetch --unshallow"
-
-_SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-
-
-@dataclass(frozen=True, slots=True)
-class Ends:
-    """What a review is of, and what a change is compared with."""
-
-    trusted: Repository
-    """Where names are looked up, and the review's own files lie."""
-    reviewed: Repository
-    """Whose work tree or commit is reviewed."""
-    commit: str
-    """SHA of the head commit."""
-    worktree: bool
-    """The work tree on top of it is reviewed, and not the commit alone."""
-    base: str = ""
-    """SHA of the commit that the change goes to; empty where no change is reviewed."""
-    merge_base: str = ""
-    notes: tuple[str, ...] = ()
-
-
-def ends(repo: Path, base: str, head: str, root: Path) -> Ends:
-    """Find the head (and the base, as far as it can be named); ``TreeError``."""
-    trusted = git.find(repo)
-    folder = _folder(trusted, head, root) if head else None
-    if head and folder is None:
-        return Ends(trusted, trusted, _commit(trusted, head, "head"), False, _base(trusted, base))
-    reviewed = trusted if folder is None else _checkout(trusted, folder, root)
-    return Ends(trusted, reviewed, git.head(reviewed), True, _base(trusted, base))
-
-
-def _folder(trusted: Repository, head: str, root: Path) -> Path | None:
-    """The folder that ``head`` names; None where it is a revision."""
-    path = root / head
-    if not path.is_dir():
-        if head.startswith(("/", "./", "../")) or head.endswith("/"):
-            raise TreeError(f"there is no folder {head!r} to review", place="--prun-head")
-        return None
-    if "/" not in head and git.commit(trusted, head):
-        raise TreeError(
-            f"{head!r} is a revision and a folder too",
-            place="--prun-head",
-            remedy=f"write ./{head} for the folder, or refs/heads/{head} for the branch",
-        )
-    return path
-
-
-def _checkout(trusted: Repository, folder: Path, root: Path) -> Repository:
-    reviewed = git.find(folder)
-    if root.resolve().is_relative_to(reviewed.top):
-        raise TreeError(
-            f"{folder} belongs to the repository in which pytest runs: nothing there is data only",
-            place="--prun-head",
-            remedy="check the head out into a folder of its own, or leave the option out for the work tree",
-        )
-    forms = [git.object_format(git.head(r)) for r in (trusted, reviewed)]
-    if len(set(forms)) > 1:
-        raise TreeError(
-            f"the repositories name objects differently: {' and '.join(forms)}", place=str(folder)
-        )
-    return reviewed
-
-
-def _commit(trusted: Repository, rev: str, what: str) -> str:
-    sha = git.commit(trusted, rev)
-    if not sha:
-        raise TreeError(
-            f"the {what} {rev!r} names no commit of the repository",
-            place=str(trusted.top),
-            remedy=f"name a branch, tag or SHA that is there (git log {what}); else {HISTORY}",
-        )
-    return sha
-
-
-def _base(trusted: Repository, rev: str) -> str:
-    """SHA of the base; a full SHA may also be a commit that only the head's repository holds."""
-    return (
-        rev
-        if not rev or (_SHA.fullmatch(rev) and not git.commit(trusted, rev))
-        else _commit(trusted, rev, "base")
-    )
-
-
-def shadow_of(found: Ends, place: Path) -> Shadow:
-    """A shadow at ``place`` over the work tree that is reviewed, with the objects of both repositories."""
-    lenders = (found.trusted,) if found.trusted.common != found.reviewed.common else ()
-    return Shadow(place, found.reviewed, git.object_format(found.commit), lenders)
-
-
-def meet(found: Ends, shadow: Shadow) -> Ends:
-    """The ends with their merge base; ``TreeError`` where there is none."""
-    if not found.base:
-        return found
-    if not shadow.has(found.base):
-        raise TreeError(
-            f"the base {found.base} is no commit of either repository",
-            place=str(found.trusted.top),
-            remedy=HISTORY,
-        )
-    bases = shadow.merge_bases(found.base, found.commit)
-    if not bases:
-        raise TreeError(
-            f"no merge base: the history at hand does not connect base {found.base[:12]} and head "
-            f"{found.commit[:12]}",
-            place=str(found.reviewed.top),
-            remedy=HISTORY,
-        )
-    others = ", ".join(sha[:12] for sha in bases[1:])
-    note = f"several merge bases: compared with {bases[0][:12]}, not with {others}"
-    return replace(found, merge_base=bases[0], notes=(note,) if others else ())
-
-
-# --- what differs ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,11 +36,11 @@ class Side:
     def all(self) -> dict[bytes, _File]:
         """All that is under review, submodules too, by name relative to the folder."""
         cut = len(self.prefix)
-        listed = {**self.listing.wanted, **self.listing.submodules}
-        found = {n[cut:]: _File(taken.named(n[cut:]), e, e.sha) for n, e in listed.items()}
-        for name, entry in self.entries.items():
-            shown = self.shown.entries.get(name, entry)
-            found[entry.name] = _File(name, entry, shown.sha)
+        shown = self.shown.entries
+        found = {e.name: _File(name, e, shown.get(name, e).sha) for name, e in self.entries.items()}
+        for name, entry in {**self.listing.wanted, **self.listing.submodules}.items():
+            if name[cut:] not in found:
+                found[name[cut:]] = _File(named(name[cut:]), entry, entry.sha)
         return found
 
 
@@ -237,7 +113,8 @@ def _moved(
         ]
         was |= {p.new: p.old for p in patch.pairs(shadow.paired(*trees)) if p.old and p.new}
     both = [_Moved(old.get(was.get(name, b"")), file) for name, file in new.items()]
-    rest = [_Moved(file, None) for name, file in old.items() if name not in set(was.values())]
+    found = set(was.values())
+    rest = [_Moved(file, None) for name, file in old.items() if name not in found]
     return [m for m in (*both, *rest) if m.edited or m.renamed or len({f.entry.mode for f in m.files}) > 1]
 
 
@@ -319,78 +196,3 @@ def _change(one: _Moved, section: patch.Section | None) -> FileChange:
     )
     identity = " ".join(f"{f.entry.mode} {f.entry.sha}" if f else "-" for f in (old, new))
     return FileChange(record, section.hunks, identity)
-
-
-# --- what changes the review itself ---------------------------------------------------------
-
-
-def position(found: Ends, root: Path, repository: Repository) -> str | None:
-    """Where the trusted root lies, or would lie, in one of the two repositories; None: outside of it."""
-    reviewed = found.trusted.top / found.trusted.prefix
-    where = posixpath.normpath(posixpath.join(repository.prefix, os.path.relpath(root.resolve(), reviewed)))
-    return None if where == ".." or where.startswith("../") else where
-
-
-@dataclass(frozen=True, slots=True)
-class Watch:
-    """Looks for what changes the review, in both listings."""
-
-    old_root: str
-    """Where the trusted root lies in the base, as :func:`position` says."""
-    new_root: str
-    watched: Callable[[str], bool]
-    """Whether a name of the base counts."""
-
-    def old(self, raw: bytes) -> bool:
-        """Whether a path of the base counts."""
-        return self.watched(public_name(raw))
-
-    def new(self, raw: bytes) -> bool:
-        """Whether a path of the head counts."""
-        name = self._aligned(raw)
-        return name is not None and self.watched(name)
-
-    def _aligned(self, raw: bytes) -> str | None:
-        """A path of the head as the base would name it."""
-        name = public_name(raw)
-        if self.new_root == self.old_root:
-            return name
-        below = "" if self.new_root == "." else f"{self.new_root}/"
-        return (
-            posixpath.normpath(posixpath.join(self.old_root, name[len(below) :]))
-            if name.startswith(below)
-            else None
-        )
-
-    def altered(self, shadow: Shadow, old: Listing, new: Listing) -> tuple[tuple[str, ...], str]:
-        """The files of the change that change the review, and a digest over what they became."""
-        before = {public_name(n): e for n, e in _every(old) if self.old(n)}
-        after = {name: e for n, e in _every(new) if self.new(n) and (name := self._aligned(n))}
-        differ = [
-            name
-            for name in sorted({*before, *after})
-            if _same_id(before.get(name)) != _same_id(after.get(name))
-        ]
-        names = tuple(n for n in differ if not _equivalent(shadow, n, before.get(n), after.get(n)))
-        told = "".join(f"{name}\0{_same_id(after.get(name))}\0" for name in names)
-        return names, hashlib.sha256(told.encode()).hexdigest() if names else ""
-
-
-def _every(listing: Listing) -> Iterator[tuple[bytes, Entry]]:
-    for part in (listing.wanted, listing.submodules, listing.watched):
-        yield from part.items()
-
-
-def _same_id(entry: Entry | None) -> str:
-    return f"{entry.mode} {entry.sha}" if entry else "-"
-
-
-def _equivalent(shadow: Shadow, name: str, old: Entry | None, new: Entry | None) -> bool:
-    """Whether nothing that counts of a file differs."""
-    if not guarded.partly(name):
-        return False
-    there = shadow.sized([e for e in (old, new) if e])
-    if any(e.mode in (LINK, GITLINK) or e.size is None or e.size > SHOWN_CAP for e in there):
-        return False
-    contents = iter(shadow.blobs(there))
-    return guarded.same(name, *(next(contents) if e else b"" for e in (old, new)))

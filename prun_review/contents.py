@@ -6,6 +6,8 @@ import difflib
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
+from prun_review import patterns
+from prun_review.errors import BriefError
 from prun_review.git import LINK, Entry
 from prun_review.ports import Missing, Reader
 
@@ -59,3 +61,26 @@ class Contents:
         if not lines[-1]:
             lines.pop()
         return tuple(line.removesuffix("\r") for line in lines)
+
+    def expand(self, wanted: Sequence[str]) -> tuple[str, ...]:
+        """The files that patterns name, sorted; nothing for no pattern.
+
+        ``BriefError`` for a pattern that leaves the tree or names no file.
+        """
+        found: set[str] = set()
+        for pattern in wanted:
+            hits = list(filter(patterns.matcher([pattern]), self.names))
+            if not hits:
+                raise BriefError(
+                    f"reads: {pattern!r} matches no file of {self._tree}", remedy=self._near(pattern)
+                )
+            found.update(hits)
+        return tuple(sorted(found))
+
+    def _near(self, pattern: str) -> str:
+        out = sorted(filter(patterns.matcher([pattern]), self._left_out))
+        if out:
+            return f"{out[0]} exists but is left out of {self._tree}: {self._left_out[out[0]]}"
+        folders = {"/".join(n.split("/")[:k]) for n in self.names for k in range(1, n.count("/") + 1)}
+        near = difflib.get_close_matches(pattern, sorted({*self.names, *folders}), 1, cutoff=0.3)
+        return f"did you mean {near[0]!r}?" if near else "patterns are relative to the folder under review"

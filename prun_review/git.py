@@ -208,6 +208,13 @@ def commit(repository: Repository, rev: str) -> str:
     return theirs(repository, *args, fine=(0, 1, 128)).decode().strip()
 
 
+def shallow(repository: Repository) -> list[str]:
+    """The commits whose parents the repository is said not to hold."""
+    path = repository.common / "shallow"
+    content = path.read_text("ascii", "replace") if path.is_file() else ""
+    return [line for line in content.split() if re.fullmatch("[0-9a-f]{40}|[0-9a-f]{64}", line)]
+
+
 def refs(repository: Repository) -> dict[str, str]:
     """What every ref stands for, by name; and HEAD, where it is not a file of its own."""
     out = theirs(repository, "for-each-ref", "--format=%(refname)%00%(objectname) %(symref)%00")

@@ -12,7 +12,7 @@ from pathlib import Path
 from prun_review import files, git
 from prun_review.errors import TreeError
 from prun_review.model import Reason
-from prun_review.taken import few
+from prun_review.publicnames import few
 
 CONFIGURATION = ("config", "config.worktree", "info/attributes", "info/exclude", "info/grafts", "commondir")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -31,26 +30,22 @@ class Shadow:
     """
 
     def __init__(
-        self, path: Path, repository: Repository, object_format: str, lenders: Sequence[Repository] = ()
+        self, path: Path, repository: Repository, object_format: str, lender: Repository | None = None
     ) -> None:
         """Make it at ``path``, which must not exist; the format is ``sha1`` or ``sha256``.
 
-        Objects of further ``lenders`` are borrowed too.  Where one of them holds only a part of its
-        history, that is seen; grafts and replacements count for nothing.
+        Objects are those of the ``lender``, where one is given, and not the repository's own.
         """
         self.path = path
         self.repository = repository
-        lent = list(dict.fromkeys(r.common for r in (repository, *lenders)))
-        self._program = git.program(repository.top, *(r.top for r in lenders))
+        lent = (lender or repository).common / "objects"
+        self._program = git.program(repository.top, *([lender.top] if lender else []))
         with files.named(TreeError, "git's own data cannot be copied", path):
             for folder in (path, path / "refs", path / "info", path / "objects", path / "objects/info"):
                 files.make_private(folder)
             files.create(path / "HEAD", b"ref: refs/heads/none\n")
             files.create(path / "config", self._config(object_format))
-            files.create(path / "objects/info/alternates", b"".join(_quoted(c / "objects") for c in lent))
-            cut = {sha for common in lent for sha in _shallow(common / "shallow")}
-            if cut:
-                files.create(path / "shallow", b"".join(sorted(cut)))
+            files.create(path / "objects/info/alternates", _quoted(lent))
             info = repository.common / "info"
             theirs = _read(info / "attributes")[0] if (info / "attributes").is_file() else b""
             files.create(path / "info/attributes", theirs + _AS_ON_DISK)
@@ -76,7 +71,7 @@ class Shadow:
             lines += ["[extensions]", f"objectFormat = {form}"]
         return "\n".join([*lines, ""]).encode()
 
-    def _git(
+    def run(
         self,
         *args: str,
         stdin: bytes = b"",
@@ -84,6 +79,7 @@ class Shadow:
         fine: Sequence[int] = (0,),
         index: str = "index",
     ) -> bytes:
+        """The standard output of a git command on it; ``index`` names the index file of ours to use."""
         top = self.repository.top
         env = {
             "GIT_DIR": str(self.path),
@@ -96,7 +92,7 @@ class Shadow:
     def index(self) -> list[Entry]:
         """The entries of our index, sorted by name; one per name."""
         found: dict[bytes, Entry] = {}
-        for item in _items(self._git("ls-files", "-z", "-v", "--stage")):
+        for item in _items(self.run("ls-files", "-z", "-v", "--stage")):
             meta, _, name = item.partition(b"\t")
             tag, mode, sha, stage = meta.decode().split(" ")
             found[name] = Entry(name, mode, sha, None, stage != "0", tag in "Ss")
@@ -113,12 +109,12 @@ class Shadow:
     def _update(self, *args: str, lines: Iterable[bytes]) -> None:
         stdin = _lines(lines)
         if stdin:
-            self._git("update-index", "-z", *args, stdin=stdin)
+            self.run("update-index", "-z", *args, stdin=stdin)
 
     def add_edits(self) -> None:
         """Take edits and deletions of all entries from the work tree; no filter runs."""
-        self._git("update-index", "-q", "--refresh", fine=(0, 1))  # `add` would touch every object
-        self._git("add", "--update")
+        self.run("update-index", "-q", "--refresh", fine=(0, 1))  # `add` would touch every object
+        self.run("add", "--update")
 
     def add(self, names: Iterable[bytes]) -> None:
         """Take further files from the work tree."""
@@ -129,25 +125,25 @@ class Shadow:
         args = ["ls-files", "-z", "--others", "--exclude-standard"]
         if ignore and os.path.isfile(ignore):
             args.append(f"--exclude-from={ignore}")
-        return _items(self._git(*args))
+        return _items(self.run(*args))
 
     def filtered(self, names: Iterable[bytes]) -> set[bytes]:
         """Those whose attributes name a filter (git-lfs, git-crypt)."""
         stdin = _lines(names)
-        parts = _items(self._git("check-attr", "-z", "--stdin", "filter", stdin=stdin)) if stdin else []
+        parts = _items(self.run("check-attr", "-z", "--stdin", "filter", stdin=stdin)) if stdin else []
         plain = (b"unspecified", b"unset")
         return {n for n, _, value in zip(*[iter(parts)] * 3, strict=True) if value not in plain}
 
     def write_tree(self, prefix: str) -> str:
         """Write our index (below ``prefix``) as a tree object of ours."""
         args = ("write-tree", "--missing-ok")  # a partial clone lacks blobs that nobody edited
-        return self._git(*args, *([f"--prefix={prefix}"] if prefix else [])).decode().strip()
+        return self.run(*args, *([f"--prefix={prefix}"] if prefix else [])).decode().strip()
 
     def tree(self, tree: str, prefix: str = "") -> list[Entry]:
         """The files of a tree, with sizes; only those below ``prefix`` where one is given."""
         args = ("ls-tree", "-r", "-l", "-z", "--full-tree", tree)
         entries = []
-        for item in _items(self._git(*args, *([prefix] if prefix else []))):
+        for item in _items(self.run(*args, *([prefix] if prefix else []))):
             meta, _, name = item.partition(b"\t")
             mode, _, sha, size = meta.decode().split()
             entries.append(Entry(name, mode, sha, int(size) if size.isdecimal() else None))
@@ -156,7 +152,7 @@ class Shadow:
     def blobs(self, entries: Sequence[Entry]) -> list[bytes]:
         """The contents of entries with known sizes, in order, in one go."""
         total = sum((e.size or 0) + 256 for e in entries)
-        out = self._git(
+        out = self.run(
             "cat-file", "--batch", stdin="".join(f"{e.sha}\n" for e in entries).encode(), cap=total
         )
         contents, at = [], 0
@@ -173,10 +169,15 @@ class Shadow:
             at = first + entry.size + 1
         return contents
 
+    def write(self, name: str, content: bytes) -> None:
+        """Write a file of git's own, in place of one of that name."""
+        with files.named(TreeError, "git's own data cannot be written", self.path / name):
+            files.write(self.path / name, content, sync=False)
+
     def sized(self, entries: Sequence[Entry]) -> list[Entry]:
         """The entries with the sizes of their blobs; None where one is not here."""
         stdin = "".join(f"{e.sha}\n" for e in entries).encode()
-        lines = self._git("cat-file", "--batch-check", stdin=stdin).decode().splitlines() if stdin else []
+        lines = self.run("cat-file", "--batch-check", stdin=stdin).decode().splitlines() if stdin else []
         sizes = (line.split()[-1] for line in lines)
         return [
             replace(e, size=int(s) if s.isdecimal() else None) for e, s in zip(entries, sizes, strict=True)
@@ -192,34 +193,25 @@ class Shadow:
             for n, content in enumerate(contents):
                 files.create(folder / str(n), content)
             stdin = "".join(f"{folder / str(n)}\n" for n in range(len(contents)))
-            out = self._git("hash-object", "-w", "--no-filters", "--stdin-paths", stdin=os.fsencode(stdin))
+            out = self.run("hash-object", "-w", "--no-filters", "--stdin-paths", stdin=os.fsencode(stdin))
             files.remove_tree(folder)
         return out.decode().split()
-
-    def has(self, commit: str) -> bool:
-        """Whether a full SHA names a commit that is here."""
-        args = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{commit}}")
-        return bool(self._git(*args, fine=(0, 1, 128)).strip())
-
-    def merge_bases(self, left: str, right: str) -> list[str]:
-        """The best common ancestors of two commits, best first; none where none is known here."""
-        return self._git("merge-base", "--all", left, right, fine=(0, 1, 128)).decode().split()
 
     def planted(self, entries: Iterable[tuple[bytes, str, str]], index: str) -> str:
         """A tree object of ours that holds these names, modes and SHAs; ``index`` names a file of ours."""
         lines = _lines(f"{mode} {sha} 0\t".encode() + name for name, mode, sha in entries)
-        self._git("read-tree", "--empty", index=index)
-        self._git("update-index", "-z", "--index-info", stdin=lines, index=index)
-        return self._git("write-tree", "--missing-ok", index=index).decode().strip()
+        self.run("read-tree", "--empty", index=index)
+        self.run("update-index", "-z", "--index-info", stdin=lines, index=index)
+        return self.run("write-tree", "--missing-ok", index=index).decode().strip()
 
     def paired(self, old: str, new: str) -> bytes:
         """Which names of two trees belong together: ``--raw -z`` with renames found."""
-        return self._git("diff-tree", "-r", "-M", f"-l{RENAMES}", "-z", "--raw", old, new)
+        return self.run("diff-tree", "-r", "-M", f"-l{RENAMES}", "-z", "--raw", old, new)
 
     def patch(self, old: str, new: str) -> bytes:
         """How the files of two trees differ, with three lines of context."""
         plain = ("--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--full-index")
-        return self._git(
+        return self.run(
             "diff-tree", "-r", "-p", "-U3", *plain, "--src-prefix=a/", "--dst-prefix=b/", old, new
         )
 
@@ -236,12 +228,6 @@ def batches(entries: Mapping[str, Entry]) -> Iterator[list[tuple[str, Entry]]]:
         size += item[1].size or 0
     if batch:
         yield batch
-
-
-def _shallow(path: Path) -> list[bytes]:
-    """The lines of a repository's list of commits whose parents it does not hold."""
-    content = _read(path)[0] if path.is_file() else b""
-    return [line + b"\n" for line in content.split() if re.fullmatch(rb"[0-9a-f]{40}|[0-9a-f]{64}", line)]
 
 
 def _items(out: bytes) -> list[bytes]:

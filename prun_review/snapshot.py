@@ -13,8 +13,8 @@ from prun_review import files
 from prun_review.errors import TreeError
 from prun_review.git import EXECUTABLE, LINK, Entry
 from prun_review.model import Reason
+from prun_review.publicnames import few
 from prun_review.shadow import batches
-from prun_review.taken import few
 
 SNAPSHOT_CHANGED = "snapshot-changed"
 """Code of a reason: what reviewers read is not what it was; no answer given after that counts."""

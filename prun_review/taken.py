@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from urllib.parse import quote_from_bytes
 
 from prun_review import git, patterns
 from prun_review.errors import TreeError
 from prun_review.git import GITLINK, LINK, Entry, Repository
 from prun_review.model import Revision
+from prun_review.publicnames import few, fitting, named, public_name
 from prun_review.shadow import Shadow
-
-NAME_MAX, PATH_MAX = 255, 3500
-"""Bytes of a part and of a whole path that can be written below any directory of ours."""
-CUT, SUFFIX_MAX = 120, 20
-"""Bytes of a shortened name, and of a suffix that it keeps."""
-NAMED = 5
-"""Paths named in one note; the rest is counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,14 +150,24 @@ def build(
     return Taken(revision, entries, notes.left_out, listing)
 
 
+@dataclass(frozen=True, slots=True)
+class Former:
+    """What a commit holds, none of it in a tree object of ours."""
+
+    listing: Listing
+    entries: Mapping[str, Entry]
+    """As in :class:`Taken`."""
+    left_out: Mapping[str, str]
+
+
 def former(
-    shadow: Shadow, selection: Selection, commit: str, watched: Callable[[bytes], bool] = _nothing
-) -> tuple[Listing, dict[str, Entry], dict[str, str]]:
-    """What a commit lists, its files by public name, and why others are left out."""
+    shadow: Shadow, selection: Selection, commit: str, *, watched: Callable[[bytes], bool] = _nothing
+) -> Former:
+    """What of a commit is under review."""
     notes = _Notes(len(selection.prefix))
     listing = _sorted(shadow, shadow.tree(commit), selection, watched, notes)
     inside = (replace(e, name=name[notes.cut :]) for name, e in listing.wanted.items())
-    return listing, _named(inside, notes), notes.left_out
+    return Former(listing, _named(inside, notes), notes.left_out)
 
 
 def _sorted(
@@ -270,7 +272,7 @@ def _named(listing: Iterable[Entry], notes: _Notes) -> dict[str, Entry]:
     for entry in listing:
         name = named(entry.name)
         while name in entries:  # an escaped name that another file really has
-            name = _fitting(f"{name}~")
+            name = fitting(f"{name}~")
         if entry.size is None:
             notes.left_out[name] = "its content is not here (partial clone)"
         else:
@@ -278,51 +280,3 @@ def _named(listing: Iterable[Entry], notes: _Notes) -> dict[str, Entry]:
             if os.fsencode(name) != entry.name:
                 notes.renamed.append(name)
     return entries
-
-
-def _fitting(name: str) -> str:
-    """``name`` such that it can be written: what is too long ends in a hash of the whole of it.
-
-    Escaping makes names longer, and a file must not get out of a review by what it is called.
-    """
-    parts = [_cut(part) if len(part.encode()) > NAME_MAX else part for part in name.split("/")]
-    if len("/".join(parts).encode()) > PATH_MAX:
-        parts = [_cut("/".join(parts[:-1])).replace("/", "~"), parts[-1]]
-    return "/".join(parts)
-
-
-def _cut(text: str) -> str:
-    """The start and the suffix of a long text, and a hash of all of it, in at most 120 bytes."""
-    suffix = os.path.splitext(text)[1].encode()
-    tail = f"~{hashlib.sha256(text.encode()).hexdigest()[:16]}".encode()
-    tail += suffix if len(suffix) <= SUFFIX_MAX else b""
-    return (text.encode()[: CUT - len(tail)] + tail).decode(errors="ignore")
-
-
-def named(raw: bytes) -> str:
-    """The public name of a path, such that it can be written."""
-    return _fitting(public_name(raw))
-
-
-def public_name(raw: bytes) -> str:
-    """A path as text that is safe to print, to send and to write on any file system.
-
-    Bytes that are not UTF-8, backslashes and what does not print (line ends, escapes, bidirectional
-    marks) become ``%XX``; all other names stay as they are.
-    """
-    text = raw.decode("utf-8", errors="surrogateescape")
-    if text.isprintable() and "\\" not in text:
-        return text
-    return "".join(
-        c
-        if c.isprintable() and c != "\\"
-        else quote_from_bytes(c.encode("utf-8", errors="surrogateescape"), safe=b"")
-        for c in text
-    )
-
-
-def few(names: Iterable[str]) -> str:
-    """The first names in order, and how many more there are."""
-    ordered = sorted(names)
-    more = len(ordered) - NAMED
-    return ", ".join(ordered[:NAMED]) + (f" and {more} more" if more > 0 else "")

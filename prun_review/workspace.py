@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import os
 import posixpath
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from prun_review import changeset, files, git, guarded, patch, patterns, snapshot, taken
+from prun_review import changeset, ends, files, git, patch, snapshot, taken
+from prun_review import guarded as guarded_files
+from prun_review.altering import BLIND, Watch
 from prun_review.change import Change, FileChange, Listed, listing
-from prun_review.changeset import Ends, Side, Watch
+from prun_review.changeset import Side
 from prun_review.contents import Contents
-from prun_review.errors import BriefError, TreeError
+from prun_review.ends import Ends
+from prun_review.errors import TreeError
 from prun_review.git import GITLINK, LINK, Entry
+from prun_review.guard import Guard
 from prun_review.model import Reason, Revision
 from prun_review.ports import Reader, Redactor
+from prun_review.publicnames import few
 from prun_review.redaction import Spot
 from prun_review.repostate import RepositoryState, repository_changes, repository_state
 from prun_review.scratch import Scratch
+from prun_review.shadow import Shadow
 from prun_review.shown import WITHHELD, Screen
-from prun_review.snapshot import SNAPSHOT_CHANGED, Snapshot
-from prun_review.taken import Selection, few
+from prun_review.snapshot import Snapshot
+from prun_review.taken import Selection
 
 
 def take(
@@ -59,48 +63,29 @@ def take(
     ``root``; ``BriefError`` for a malformed pattern.
     """
     root = (root or repo).absolute()
-    found = changeset.ends(repo, base, head, root)
+    found = ends.find(repo, base, head, root)
     selection = taken.select(found.trusted, exclude, panels, include_untracked)
+    order = Order(found, selection, root, tuple(panel_names), tuple(guarded), tuple(never), redact)
     scratch = Scratch(found.reviewed.top, found.trusted.top)
     try:
-        return ReviewedTree(found, selection, scratch, root, never, redact, panel_names, guarded)
+        return ReviewedTree(order, scratch)
     except BaseException:
         scratch.close()
         raise
 
 
-class Guard:
-    """Whether all is as it was, asked by many threads at once; what changed once stays changed.
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What :func:`take` was asked for, as far as it could be looked up at once."""
 
-    A check that began after a caller came answers for that caller: 64 units that end together need
-    two.  (Measured with 20,000 files: 0.2 s of CPU a check, 3 to 6 ms of it for git.)
-    """
-
-    def __init__(self, check: Callable[[], tuple[Reason, ...]]) -> None:
-        self.found: tuple[Reason, ...] = ()
-        """What was found changed so far."""
-        self._check = check
-        self._turn = threading.Condition()
-        self._begun = self._ended = 0
-        """Checks so far; they are equal while none runs."""
-
-    def __call__(self) -> tuple[Reason, ...]:
-        """The reasons, none while nothing changed; raises what the check raises."""
-        with self._turn:
-            wanted = self._begun + 1
-            while self._ended < wanted and self._begun != self._ended:
-                self._turn.wait()
-            if self._ended >= wanted or any(r.code == SNAPSHOT_CHANGED for r in self.found):
-                return self.found
-            self._begun += 1
-        try:
-            # What was put back stays told; a repository that changed first hides no changed snapshot.
-            self.found = tuple(dict.fromkeys((*self.found, *self._check())))
-        finally:
-            with self._turn:
-                self._ended = self._begun
-                self._turn.notify_all()
-        return self.found
+    ends: Ends
+    selection: Selection
+    """Of the trusted repository."""
+    root: Path
+    panels: tuple[str, ...]
+    guarded: tuple[str, ...]
+    never: tuple[str, ...]
+    redact: Redactor | None
 
 
 class ReviewedTree:
@@ -134,69 +119,56 @@ class ReviewedTree:
     before: RepositoryState
     """The repository as it was when the tree was taken."""
 
-    def __init__(
-        self,
-        ends: Ends,
-        selection: Selection,
-        scratch: Scratch,
-        root: Path,
-        never: Sequence[str],
-        redact: Redactor | None,
-        panels: Sequence[str],
-        guards: Sequence[str],
-    ) -> None:
+    def __init__(self, order: Order, scratch: Scratch) -> None:
         """Use :func:`take`."""
-        self._folder = ends.trusted.top / ends.trusted.prefix
-        self._selection = replace(selection, prefix=os.fsencode(ends.reviewed.prefix))
+        found = order.ends
+        self._folder = found.trusted.top / found.trusted.prefix
+        self._selection = replace(order.selection, prefix=os.fsencode(found.reviewed.prefix))
         self._scratch = scratch
         self.before = repository_state(self._folder)
-        self._shadow = changeset.shadow_of(ends, scratch.path / "git")
-        self._ends = ends = changeset.meet(ends, self._shadow)
-        self._root = changeset.position(ends, root, ends.trusted)
-        watch = self._watch(root, panels, guards)
-        looked = {"watched": watch.new} if watch else {}
+        self._shadow = ends.shadow_of(found, scratch.path / "git")
+        self._ends = ends.meet(found, self._shadow)
+        self._root = ends.position(found, order.root, found.trusted)
+        watch = self._watch(order)
         self._taken = taken.build(
-            self._shadow, self._selection, ends.commit, worktree=ends.worktree, **looked
+            self._shadow, self._selection, found.commit, worktree=found.worktree, watched=watch.new
         )
-        screen = Screen(self._shadow, never, redact)
+        screen = Screen(self._shadow, order.never, order.redact)
         self._shown = screen(self._taken.entries)
         left_out = {**self._taken.left_out, **dict.fromkeys(self._shown.withheld, WITHHELD)}
-        self.left_out = left_out
-        contents = Contents(self._shown.entries, left_out, self._shadow.blobs, "the reviewed tree")
-        self.names, self.read = contents.names, contents.read
-        self._take_change(replace(selection, prefix=os.fsencode(ends.trusted.prefix)), screen, watch)
-        self.redacted = redact.spots if redact else ()
+        self._contents = Contents(self._shown.entries, left_out, self._shadow.blobs, "the reviewed tree")
+        self.names, self.read = self._contents.names, self._contents.read
+        self._take_change(replace(order.selection, prefix=os.fsencode(found.trusted.prefix)), screen, watch)
+        self.redacted = order.redact.spots if order.redact else ()
         self.revision = self._revision()
 
-    def _watch(self, root: Path, panels: Sequence[str], guards: Sequence[str]) -> Watch | None:
+    def _watch(self, order: Order) -> Watch:
         """What to look at besides, of a change where the trusted root lies in its repository."""
-        there = changeset.position(self._ends, root, self._ends.reviewed)
-        if not self._ends.base or self._root is None or there is None:
-            return None
-        return Watch(self._root, there, guarded.watch(self._root, panels, guards))
+        there = ends.position(order.ends, order.root, order.ends.reviewed)
+        if not order.ends.base or self._root is None or there is None:
+            return BLIND
+        return Watch(self._root, there, guarded_files.watch(self._root, order.panels, order.guarded))
 
-    def _take_change(self, selection: Selection, screen: Screen, watch: Watch | None) -> None:
+    def _take_change(self, selection: Selection, screen: Screen, watch: Watch) -> None:
         """Take the merge base, and what differs from it."""
         self.change, self.alters, self.alters_digest = None, (), ""
-        entries: dict[str, Entry] = {}
-        left_out: dict[str, str] = {}
+        entries: Mapping[str, Entry] = {}
+        left_out: Mapping[str, str] = {}
         if self._ends.base:
-            looked = {"watched": watch.old} if watch else {}
-            former, entries, left_out = taken.former(self._shadow, selection, self._ends.merge_base, **looked)
-            old = Side(selection.prefix, former, entries, screen(entries))
+            former = taken.former(self._shadow, selection, self._ends.merge_base, watched=watch.old)
+            old = Side(selection.prefix, former.listing, former.entries, screen(former.entries))
             new = Side(self._selection.prefix, self._taken.listing, self._taken.entries, self._shown)
             self.change = changeset.compare(self._shadow, old, new, screen)
-            if watch:
-                self.alters, self.alters_digest = watch.altered(self._shadow, former, new.listing)
-            left_out = {**left_out, **dict.fromkeys(old.shown.withheld, WITHHELD)}
-            entries = dict(old.shown.entries)
+            self.alters, self.alters_digest = watch.altered(self._shadow, old.listing, new.listing)
+            left_out = {**former.left_out, **dict.fromkeys(old.shown.withheld, WITHHELD)}
+            entries = old.shown.entries
         self._base_entries = entries
         contents = Contents(entries, left_out, self._shadow.blobs, "the base")
         self.base_names, self.read_base = contents.names, contents.read
 
     def _revision(self) -> Revision:
-        ends, shown = self._ends, self._shown
-        notes = [*self._taken.revision.notes, *ends.notes]
+        found, shown = self._ends, self._shown
+        notes = [*self._taken.revision.notes, *found.notes]
         if shown.withheld:
             notes.append(f"{len(shown.withheld)} {WITHHELD}: {few(shown.withheld)}")
         if shown.masked:
@@ -205,9 +177,9 @@ class ReviewedTree:
             self._taken.revision,
             files=len(self.names),
             notes=tuple(notes),
-            base=ends.base,
-            merge_base=ends.merge_base,
-            head=ends.commit if ends.base else "",
+            base=found.base,
+            merge_base=found.merge_base,
+            head=found.commit if found.base else "",
         )
 
     def __enter__(self) -> ReviewedTree:
@@ -225,24 +197,7 @@ class ReviewedTree:
 
         ``BriefError`` for a pattern that leaves the tree or names no file.
         """
-        found: set[str] = set()
-        for pattern in wanted:
-            hits = list(filter(patterns.matcher([pattern]), self.names))
-            if not hits:
-                raise BriefError(
-                    f"reads: {pattern!r} matches no file of the reviewed tree", remedy=self._near(pattern)
-                )
-            found.update(hits)
-        return tuple(sorted(found))
-
-    def _near(self, pattern: str) -> str:
-        left_out = self.left_out
-        out = sorted(filter(patterns.matcher([pattern]), left_out))
-        if out:
-            return f"{out[0]} exists but is left out of the reviewed tree: {left_out[out[0]]}"
-        folders = {"/".join(n.split("/")[:k]) for n in self.names for k in range(1, n.count("/") + 1)}
-        near = difflib.get_close_matches(pattern, sorted({*self.names, *folders}), 1, cutoff=0.3)
-        return f"did you mean {near[0]!r}?" if near else "patterns are relative to the folder under review"
+        return self._contents.expand(wanted)
 
     def content_hash(self, names: Sequence[str] = ()) -> str:
         """sha256 over names, modes and contents of these files; of the whole tree when empty.
@@ -375,9 +330,9 @@ class ReviewedTree:
         scratch = Scratch(self._ends.reviewed.top, self._ends.trusted.top)
         try:
             reviewed = git.find(self._ends.reviewed.top / self._ends.reviewed.prefix)
-            ends = replace(self._ends, reviewed=reviewed, commit=git.head(reviewed))
-            shadow = changeset.shadow_of(ends, scratch.path / "git")
-            return taken.build(shadow, self._selection, ends.commit).revision.tree
+            commit = git.head(reviewed)
+            shadow = Shadow(scratch.path / "git", reviewed, git.object_format(commit))
+            return taken.build(shadow, self._selection, commit).revision.tree
         except TreeError:
             return ""
         finally:

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from prun_review import workspace
+from prun_review.guard import Guard
 from prun_review.model import Reason
 from prun_review.snapshot import Snapshot
-from prun_review.workspace import Guard, ReviewedTree
+from prun_review.workspace import ReviewedTree
 from tests.repokit import cache_home, git, repository
 
 CHANGED = (Reason("snapshot-changed", "x"),)

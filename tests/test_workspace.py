@@ -18,10 +18,10 @@ from prun_review import contents, patterns, snapshot
 from prun_review.errors import BriefError, TreeError
 from prun_review.git import find
 from prun_review.ports import Missing, Reader
+from prun_review.publicnames import public_name
 from prun_review.scratch import Scratch
 from prun_review.shadow import Shadow
 from prun_review.snapshot import Snapshot, stays_inside
-from prun_review.taken import public_name
 from prun_review.workspace import ReviewedTree, take
 
 from .repokit import cache_home, git, repository, write
