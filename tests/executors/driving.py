@@ -14,7 +14,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from prun_review.model import Brief, Contract, Exit, Reading, Unit
-from prun_review.ports import Command, Executor, Located, Output, Request
+from prun_review.ports import Command, Executor, Launch, Located, Output, Request
+from prun_review.process import contain
 
 STANDINS = Path(__file__).parents[1] / "standins"
 
@@ -111,7 +112,7 @@ class Bench:
     def run(
         self, executor: Executor, request: Request, *, stop_when: bytes = b"", timeout: float = 60
     ) -> tuple[Command, Output, Reading]:
-        """Start what the executor builds and let it read the output.
+        """Start what the executor builds, contained where the request says so, and let it read the output.
 
         With ``stop_when`` the process is ended by TERM once its output holds these bytes, and
         ``Exit.ended_by`` says so.
@@ -126,7 +127,7 @@ class Bench:
             (request.out / "stdout").open("wb") as stdout,
             (request.out / "stderr").open("wb") as stderr,
             subprocess.Popen(
-                command.argv,
+                started(request, command),
                 env=dict(command.env),
                 cwd=command.cwd,
                 stdin=stdin,
@@ -149,6 +150,15 @@ class Bench:
             {n: (request.out / n).read_bytes() for n in command.outputs if (request.out / n).exists()},
         )
         return command, output, executor.read(output, request)
+
+
+def started(request: Request, command: Command) -> Sequence[str]:
+    """What is run for a command: with bubblewrap around it where the request says so."""
+    if not request.contained:
+        return command.argv
+    nowhere = request.out / "nowhere"
+    launch = Launch(command.argv, command.env, command.cwd, nowhere, nowhere, nowhere, 60)
+    return contain.contained(request, command, launch).argv
 
 
 def _until(out: Path, wanted: bytes) -> None:

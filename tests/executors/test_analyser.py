@@ -153,6 +153,25 @@ def test_no_module_of_the_reviewed_tree_is_imported(tmp_path: Path, name: str) -
     assert copied == [], "only source text is copied"
 
 
+@pytest.mark.parametrize("name", PYTHON)
+def test_what_configuration_in_the_reviewed_tree_would_run_does_not_run(tmp_path: Path, name: str) -> None:
+    sprung = tmp_path / "sprung"
+    sprung.mkdir()
+    hook = f"open({str(sprung / 'hook')!r}, 'w')"
+    plugin = f"open({str(sprung)!r} + '/' + __name__, 'w')\ndef register(linter): pass\n"
+    ini = f"[MAIN]\nload-plugins=trap,pkg.trap\ninit-hook={hook}\n"
+    toml = f'[tool.pylint.main]\nload-plugins = ["trap"]\ninit-hook = "{hook}"\n'
+    configured = {
+        **dict.fromkeys(("pylintrc", ".pylintrc", "pkg/pylintrc"), ini),
+        **dict.fromkeys(("pyproject.toml", "pylintrc.toml", ".pylintrc.toml"), toml),
+        **{f: ini.replace("[MAIN]", "[pylint.MAIN]") for f in ("setup.cfg", "tox.ini")},
+        **dict.fromkeys(("trap.py", "pkg/trap.py"), plugin),
+    }
+    reading = answer(tmp_path, name, {"load.py": SHOP, "pkg/__init__.py": "", **configured})
+    assert {r for r, f, _ in told(reading.findings) if f == "load.py"} == {r for r, _ in SEES[name]}
+    assert list(sprung.iterdir()) == []
+
+
 HUSHED = """\
 import os  # noqa
 import re  # noqa: E501

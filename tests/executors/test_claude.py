@@ -420,3 +420,39 @@ def test_a_question_with_sources_gets_the_web(bench: Bench) -> None:
     assert with_web[with_web.index("--tools") + 1].endswith("WebFetch,WebSearch")
     assert {"WebFetch", "WebSearch"} <= set(with_web[with_web.index("--allowedTools") :])
     assert "Web" not in " ".join(without[without.index("--tools") :])
+
+
+def test_the_change_beside_is_a_directory_of_its_own_and_swallows_no_option(bench: Bench) -> None:
+    request = bench.request(claude(), located=FAKE)
+    argv = claude(args=["--max-turns", "9"]).command(replace(request, beside=bench.root / "beside")).argv
+    at = argv.index("--add-dir")
+    assert argv[at + 1] == str(bench.root / "beside")
+    assert argv[at + 2].startswith("--")
+    assert "--add-dir" not in claude().command(request).argv
+
+
+@pytest.mark.parametrize("contained", [False, True])
+@pytest.mark.parametrize("key", [{}, {"ANTHROPIC_API_KEY": "k"}, {"CLAUDE_CODE_OAUTH_TOKEN": "t"}])
+def test_a_contained_one_with_a_key_gets_an_empty_home(
+    bench: Bench, key: dict[str, str], contained: bool
+) -> None:
+    home = bench.root / "home"
+    (home / ".claude").mkdir()
+    (home / ".claude.json").write_text("{}")
+    bench.env |= key
+    command = claude().command(replace(bench.request(claude(), located=FAKE), contained=contained))
+    if contained and key:
+        assert Path(command.env["HOME"]).is_relative_to(bench.root / "state")
+        assert Path(command.env["CLAUDE_CONFIG_DIR"]).is_relative_to(command.env["HOME"])
+        assert command.writable == ()
+    else:
+        assert command.env["HOME"] == str(home)
+        assert command.writable == ((home / ".claude", home / ".claude.json") if contained else ())
+
+
+def test_a_configured_folder_takes_the_place_of_the_home(bench: Bench) -> None:
+    folder = bench.root / "configured"
+    folder.mkdir()
+    bench.env["CLAUDE_CONFIG_DIR"] = str(folder)
+    command = claude().command(replace(bench.request(claude(), located=FAKE), contained=True))
+    assert (command.env["CLAUDE_CONFIG_DIR"], command.writable) == (str(folder), (folder,))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -114,6 +115,13 @@ def test_placeholders_are_filled_and_other_braces_stay(bench: Bench) -> None:
     *words, rest = reading.text.split("|")
     assert words == [f"-C{bench.tree}", "--model", "m-1", str(request.out / "schema.json"), '{"a": 1}']
     assert rest == f"{environment.sent(SCHEMA)}{bench.tree}\n"
+
+
+def test_the_change_is_a_directory_or_nothing(bench: Bench) -> None:
+    executor = command(script(bench, 'cat >/dev/null; printf "<%s>" "$1"'), "{change}")
+    request = bench.request(executor, schema=None)
+    assert bench.run(executor, request)[2].text == "<>"
+    assert bench.run(executor, replace(request, beside=bench.root))[2].text == f"<{bench.root}>"
 
 
 def test_an_answer_file_wins_over_stdout_where_it_is_named(bench: Bench) -> None:

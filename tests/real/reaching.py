@@ -21,9 +21,8 @@ from typing import Any
 from prun_review.config import load
 from prun_review.executors.claude import Claude
 from prun_review.executors.codex import Codex
-from prun_review.ports import Launch, Located, Request
-from prun_review.process import contain
-from tests.executors.driving import Bench
+from prun_review.ports import Located, Request
+from tests.executors.driving import Bench, started
 from tests.modelserver import FREEFORM, Call, ModelServer, Reply, Rule
 
 SHELL, CODE = "gpt-5.5", "gpt-5.6-sol"
@@ -167,10 +166,7 @@ class Surroundings:
             (request.out / name).write_bytes(data)
         stdin = request.out / "stdin"
         stdin.write_bytes(command.stdin)
-        launch = Launch(command.argv, command.env, command.cwd, stdin, stdin, stdin, 60)
-        if request.contained:
-            launch = contain.contained(request, command, launch)
-        told = json.dumps([launch.argv, dict(launch.env), str(launch.cwd), str(stdin)])
+        told = json.dumps([started(request, command), dict(command.env), str(command.cwd), str(stdin)])
         return subprocess.run(
             [sys.executable, "-c", _HARNESS, told],
             env={"PATH": "/usr/bin:/bin", "HARNESS_TOKEN": canary("environment of another")},

@@ -21,8 +21,9 @@ from prun_review.executors.claude import Claude
 from prun_review.executors.codex import Codex
 from prun_review.model import Contract, Reading, Usage
 from prun_review.ports import Located, Output, Seen, Sign
-from tests.executors.driving import SCHEMA, Bench
-from tests.modelserver import Call, ModelServer, Reply, Rule
+from tests.executors.driving import SCHEMA, Bench, started
+from tests.modelserver import FREEFORM, Call, ModelServer, Reply, Rule
+from tests.real.reaching import CODE, SHELL
 
 Programs = dict[str, Located]
 
@@ -83,6 +84,7 @@ def ask(
     model: str = "",
     schema: Mapping[str, Any] = SCHEMA,
     prompt: str = "Review src, please. Do not use $canary.",
+    contained: bool = False,
 ) -> tuple[list[Call], Output, Reading]:
     """One question to a real program, and what the server and we saw of it."""
     with ModelServer([Rule("Review src", reply)]) as server:
@@ -94,6 +96,7 @@ def ask(
             executor = Claude.configured(load({"executor": {name: {"model": model}}}).executor(name))
             bench.env |= {"ANTHROPIC_API_KEY": "sk-ant-dummy", "ANTHROPIC_BASE_URL": server.anthropic_url}
         request = bench.request(executor, prompt, schema=schema, located=programs[name])
+        request = replace(request, contained=contained)
         _, output, reading = bench.run(executor, request, timeout=120)
     return server.of(VENDOR[name]), output, reading
 
@@ -154,6 +157,33 @@ def test_both_programs_take_the_schemas_of_our_contracts(
     offered = [tool["input_schema"] for tool in body.get("tools", []) if tool["name"] == "StructuredOutput"]
     (sent,) = offered or [body["text"]["format"]["schema"]]
     assert sent == {key: value for key, value in schema.items() if key != "$schema"}
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "tools"),
+    [
+        ("codex", SHELL, [("exec_command", {"cmd": "cat src/a.py; false"}), ("exec_command", {"cmd": "ls"})]),
+        ("codex", CODE, [("exec", {FREEFORM: 'text(await tools.exec_command({cmd: "cat src/a.py"}))'})]),
+        ("sonnet", "", [("Glob", {"pattern": "src/*.py"}), ("Read", {"file_path": "{tree}/src/CLAUDE.md"})]),
+    ],
+)
+def test_the_programs_events_tell_what_was_looked_at(
+    bench: Bench, programs: Programs, name: str, model: str, tools: list[tuple[str, dict[str, str]]]
+) -> None:
+    calls = tuple(
+        (tool, {k: v.replace("{tree}", str(bench.tree)) for k, v in given.items()}) for tool, given in tools
+    )
+    _, output, reading = ask(bench, programs, name, Reply(PAYLOAD, tools=calls), model=model)
+    touched = "\n".join(reading.touched or ())
+    assert "src/a.py" in touched, output
+    assert name == "sonnet" or "x = 1" in touched
+    assert "src/AGENTS.md" not in touched
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_tool_and_no_file_was_looked_at(bench: Bench, programs: Programs, name: str) -> None:
+    _, _, reading = ask(bench, programs, name, Reply(PAYLOAD))
+    assert reading.touched == ()
 
 
 def test_codex_gets_no_web_search(bench: Bench, programs: Programs) -> None:
@@ -247,16 +277,19 @@ def test_version_and_login_are_asked_of_the_program_itself(
     assert status.returncode == 1, "nobody is logged in from an empty home"
 
 
-def test_codex_writes_a_login_through_the_link(bench: Bench, programs: Programs) -> None:
+@pytest.mark.parametrize("contained", [False, True])
+def test_codex_writes_a_login_through_the_link(bench: Bench, programs: Programs, contained: bool) -> None:
     """Were the link replaced, a refreshed token would be lost to the user, who would be logged out."""
     users = bench.root / "home" / ".codex"
     users.mkdir()
     (users / "auth.json").write_text("{}")
     executor = Codex.configured(load({}).executor("codex"))
-    command = executor.command(bench.request(executor, located=programs["codex"]))
+    request = replace(bench.request(executor, located=programs["codex"]), contained=contained)
+    command = executor.command(request)
     login = (*programs["codex"].argv, "login", "--with-api-key")
+    argv = started(request, replace(command, argv=login))
     subprocess.run(
-        login, env=dict(command.env), input=b"sk-dummy\n", capture_output=True, timeout=60, check=True
+        argv, env=dict(command.env), input=b"sk-dummy\n", capture_output=True, timeout=60, check=True
     )
     assert (Path(command.env["CODEX_HOME"]) / "auth.json").is_symlink()
     assert "sk-dummy" in (users / "auth.json").read_text()
