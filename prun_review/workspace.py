@@ -135,8 +135,8 @@ class ReviewedTree:
         )
         screen = Screen(self._shadow, order.never, order.redact)
         self._shown = screen(self._taken.entries)
-        left_out = {**self._taken.left_out, **dict.fromkeys(self._shown.withheld, WITHHELD)}
-        self._contents = Contents(self._shown.entries, left_out, self._shadow.blobs, "the reviewed tree")
+        self.left_out = {**self._taken.left_out, **dict.fromkeys(self._shown.withheld, WITHHELD)}
+        self._contents = Contents(self._shown.entries, self.left_out, self._shadow.blobs, "the reviewed tree")
         self.names, self.read = self._contents.names, self._contents.read
         self._take_change(replace(order.selection, prefix=os.fsencode(found.trusted.prefix)), screen, watch)
         self.redacted = order.redact.spots if order.redact else ()
