@@ -150,9 +150,12 @@ def _of_diff(lines: Sequence[str]) -> Iterable[Needle]:
 
 
 def _sided(rows: Sequence[tuple[str, str]]) -> Needle:
+    """What marked lines say of each side.  Where they are only added, or only taken away, the quote
+    belongs to that side alone: of the other it holds no more than context."""
+    marks = {mark for mark, _ in rows}
     return Needle(
-        _needle(text for mark, text in rows if mark != "-"),
-        _needle(text for mark, text in rows if mark != "+"),
+        "" if "-" in marks and "+" not in marks else _needle(text for mark, text in rows if mark != "-"),
+        "" if "+" in marks and "-" not in marks else _needle(text for mark, text in rows if mark != "+"),
     )
 
 

@@ -117,12 +117,12 @@ class Sides:
         """The names of all changed files on both sides, also those that nobody can read."""
         return Names({name for f in self.change.files for name in (f.path, f.old_path) if name})
 
-    def unread(self, path: str) -> tuple[str, str] | None:
-        """Side and name of a changed file that is no readable text."""
+    def unread(self, path: str, side: str) -> tuple[str, str] | None:
+        """Side (the named one, if it can be) and name of a changed file that is no readable text."""
         for candidate in candidates(path, prefixes=self.new.prefixes, names=self.changed_names):
-            for side in ("new", "old"):
-                if self.change.at(candidate, side):
-                    return side, candidate
+            for at in (side, _OTHER[side]):
+                if self.change.at(candidate, at):
+                    return at, candidate
         return None
 
     def spelled(self, cause: Place) -> Place:
@@ -178,7 +178,8 @@ def _unknown(finding: Finding, sides: Sides) -> Finding:
     side = finding.side or "new"
     why = sides.tree(side).resolve(written)
     for path, line, _ in readings(written):
-        found = sides.unread(sides.pre_image(path) or path)
+        below = sides.pre_image(path)
+        found = sides.unread(below or path, "old" if below else side)
         if found:
             at, name = found
             known = replace(finding, side=at, file=name, line=finding.line or line)
