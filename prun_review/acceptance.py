@@ -28,7 +28,7 @@ from prun_review.errors import ConfigError
 from prun_review.model import Acceptance
 
 MOST_DAYS = 30
-"""Days from the beginning of the run that an outage may last at most: longer is no outage."""
+"""Days that an outage may last at most from the beginning of the run, that day among them."""
 
 _SUBJECTS = {"review-change": "digest", "outage": "executor"}
 """Kind -> the key that says what is accepted."""
@@ -100,9 +100,9 @@ def _until(kind: str, value: Any, place: str, today: date) -> date | None:
         raise ConfigError(
             f"until is {_told(value)}", place=place, remedy="the last day on which it counts: 2026-12-01"
         )
-    if kind == "outage" and day > today + timedelta(days=MOST_DAYS):
+    if kind == "outage" and day >= today + timedelta(days=MOST_DAYS):
         raise ConfigError(
-            f"until is {day}, more than {MOST_DAYS} days away: an outage is no permanent state",
+            f"until is {day}, which is not within {MOST_DAYS} days: an outage is no permanent state",
             place=place,
             remedy="an earlier day; who is away for good is taken out of executors",
         )
