@@ -110,6 +110,26 @@ def test_the_probe_examples_are_collected_as_described_and_run(project: Project)
     assert result.ret == 0, result.stdout.str()
 
 
+def test_the_probe_example_of_a_change_is_collected_as_described_and_run(project: Project) -> None:
+    [text] = [block for block in blocks("python") if "changed(" in block]
+    project.probe(text, "panels/change/probe_change.py")
+    for module in ("auth", "billing"):
+        project.write(f"src/{module}/core.py", "x = 1\n")
+    project.commit()
+    project.git("tag", "base")
+    project.write("src/auth/core.py", "x = 2\n")
+    project.commit()
+    listed = project.run("panels/change", "--prun-base", "base", "--collect-only", "-q").outlines
+    assert any(line.endswith("probe_regressions[left]") for line in listed)
+    assert any(line.endswith("probe_area[auth-right]") for line in listed)
+    assert any(line.endswith("probe_file[src/auth/core.py-left]") for line in listed)
+    assert not any("probe_file[src/billing" in line for line in listed)
+    project.answers({"payload": payload(examined=["src/auth/core.py"])})
+    result = project.run("panels/change", "--prun-base", "base")
+    assert result.ret == 0, result.stdout.str()
+    assert re.search(r"^VERDICT: PASS", result.stdout.str(), re.M)
+
+
 def test_every_option_and_every_key_is_in_the_tables() -> None:
     plugin = (ROOT / "prun_review/plugin/__init__.py").read_text(encoding="utf-8")
     options = set(re.findall(r'"(--prun-[a-z-]+)"', plugin))
