@@ -141,7 +141,7 @@ def _plain(word: str) -> str:
 def _same(word: str, name: str) -> bool:
     """Whether a word that ends like a file means it: by its name alone, or by a path that agrees."""
     plain = next((word[len(p) :] for p in DIFF_PREFIXES if word.startswith(p)), word)
-    ends = name.endswith(("/" + word, "/" + plain)) or word.endswith("/" + name)
+    ends = name.endswith("/" + word) or word.endswith("/" + name)
     return "/" not in word or ends or name in (word, plain)
 
 

@@ -131,7 +131,10 @@ def again(
     result = replace(result, unit=unit.id, slug=unit.slug, case=unit.case, folder=unit.folder)
     if result.answer is None:
         return result
-    fresh = [replace(f, grounding="unchecked", note="") for f in result.findings]
+    fresh = [
+        replace(f, grounding="unchecked", note="", placement="", caused=False, beside=False, mapped=None)
+        for f in result.findings
+    ]
     grounded = ground(fresh, read, names=names, change=change, read_base=read_base, base_names=base_names)
     placed = _placed(grounded, read, change, read_base)
     kept = Findings(

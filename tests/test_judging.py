@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from prun_review.codec import decode, encode
 from prun_review.contract import KINDS
-from prun_review.judging import judge
+from prun_review.examining import coverage
+from prun_review.judging import again, judge
 from prun_review.model import (
     Answer,
     Brief,
@@ -20,6 +21,7 @@ from prun_review.model import (
     Finding,
     Findings,
     Header,
+    Place,
     Reading,
     Result,
     Unit,
@@ -29,6 +31,7 @@ from prun_review.model import (
 from prun_review.ports import ContractKind, Missing
 
 from .answers_kit import CHOICE, CONTRACTS, FINDING, FINDINGS, SLUG, fenced, finding, header, with_
+from .changekit import Two
 
 TREE = {"src/x.py": ("import os", "", "def load(path):", "    " + FINDING["quote"], "")}
 ASKED = Unit(
@@ -272,3 +275,253 @@ def test_valid_means_an_answer_without_a_violation(payload: Any, text: str) -> N
             assert got.answer.examined
             assert got.answer.verdict
         json.dumps(encode(got), allow_nan=False).encode("utf-8")
+
+
+# --- a change -------------------------------------------------------------------------------------
+
+SHOP = Two(
+    {
+        "src/a.py": "def a(u):\n    check(u)\n    go(u)\n\n\n\n\n\n\ndef z(u):\n    return eval(u)",
+        "src/b.py": "old_b()",
+    },
+    {
+        "src/a.py": "def a(u):\n    go(u)\n\n\n\n\n\n\ndef z(u):\n    return eval(u)",
+        "lib/b.py": "old_b()\nnew_b()",
+        "src/c.py": "call_c()",
+    },
+    renamed={"lib/b.py": "src/b.py"},
+)
+FILES = ("lib/b.py", "src/a.py", "src/c.py")
+OF_CHANGE = replace(
+    ASKED,
+    files=FILES,
+    inlined=("src/a.py",),
+    coverage=0.5,
+    brief=Brief("Audit it.", Contract(change=True), scope="diff"),
+)
+BOTH = {"side": None, "cause": None}
+TOLD = [
+    FINDING | BOTH | {"file": "src/a.py", "line": 2, "end_line": None, "quote": "check(u)"},
+    FINDING | BOTH | {"file": "src/a.py", "line": 10, "end_line": None, "quote": "return eval(u)"},
+    FINDING
+    | {"file": "/beside/base/src/b.py", "line": 1, "end_line": None, "quote": "old_b()", "side": "new"}
+    | {"cause": {"file": "a/src/c.py", "line": 1}},
+]
+
+
+def changed(reading: Reading, unit: Unit = OF_CHANGE, **more: Any) -> Result:
+    given = SHOP.trees | {"attempts": 1, "seconds": 1.0, "prefixes": ("/snap",), "beside": "/beside"} | more
+    return judge(reading, unit, KINDS["findings"], SHOP.read, **given)
+
+
+def test_findings_of_a_change_are_placed() -> None:
+    got = changed(answered(with_(FINDINGS, findings=TOLD, examined=["src/a.py", "src/b.py"])))
+    assert (got.status, got.violations, got.salvage) == ("valid", (), ())
+    assert [(f.side, f.file, f.placement, f.caused, f.beside) for f in got.findings] == [
+        ("old", "src/a.py", "deleted", False, False),
+        ("new", "src/a.py", "pre-existing", False, True),
+        ("old", "src/b.py", "outside", True, False),
+    ]
+    assert [f.mapped for f in got.findings] == [Place("src/a.py", 2), None, Place("lib/b.py", 1)]
+    assert got.findings[2].cause == Place("src/c.py", 1)
+    assert decode(Result, json.loads(json.dumps(encode(got)))) == got
+
+
+def test_without_a_change_nothing_is_placed() -> None:
+    got = result(answered(finding()))
+    (found,) = got.findings
+    assert (found.side, found.placement, found.beside, found.mapped) == (None, "", False, None)
+
+
+def test_an_analysers_findings_are_placed_as_well() -> None:
+    reported = Findings(
+        [Finding("S", file="src/c.py", line=1, rule="S1"), Finding("S", file="src/a.py", line=10, rule="S1")]
+    )
+    got = changed(answered(findings=reported, text="2", examined=("src/c.py",)))
+    assert [(f.placement, f.beside) for f in got.findings] == [("added", False), ("pre-existing", True)]
+    assert got.ok  # what an analyser went through is no claim
+
+
+@pytest.mark.parametrize(
+    ("payload", "salvaged"),
+    [
+        ({"side": "left"}, [("bad-field", "/findings/0/side")]),
+        ({"side": 2}, [("bad-field", "/findings/0/side")]),
+        ({"side": ...}, [("missing-key", "/findings/0/side")]),
+        ({"side": "OLD"}, [("bad-field", "/findings/0/side")]),
+        ({"cause": "src/c.py:1"}, [("bad-field", "/findings/0/cause")]),
+        ({"cause": ["src/c.py"]}, [("bad-field", "/findings/0/cause")]),
+        ({"cause": ...}, [("missing-key", "/findings/0/cause")]),
+        ({"cause": {"file": "src/c.py"}}, [("missing-key", "/findings/0/cause/line")]),
+        ({"cause": {"file": "src/c.py", "line": 0}}, [("bad-field", "/findings/0/cause/line")]),
+        ({"cause": {"file": 3, "line": 1}}, [("bad-field", "/findings/0/cause/file")]),
+        ({"cause": {"file": "src/c.py", "line": 1, "why": "x"}}, [("unknown-key", "/findings/0/cause/why")]),
+        ({"placement": "pre-existing"}, [("unknown-key", "/findings/0/placement")]),
+        ({"beside": True}, [("unknown-key", "/findings/0/beside")]),
+        ({"caused": False}, [("unknown-key", "/findings/0/caused")]),
+        ({"mapped": {"file": "x", "line": 1}}, [("unknown-key", "/findings/0/mapped")]),
+        ({"rule": "B1"}, [("unknown-key", "/findings/0/rule")]),
+    ],
+)
+def test_a_bad_side_or_cause_costs_that_field_only(
+    payload: dict[str, Any], salvaged: list[tuple[str, str]]
+) -> None:
+    told = with_(TOLD[0], **payload)
+    for reading in (
+        answered(with_(FINDINGS, findings=[told], examined=list(FILES))),
+        answered(text=f"{header()}\n{fenced(with_(FINDINGS, findings=[told], examined=list(FILES)))}"),
+    ):
+        got = changed(reading)
+        assert (got.status, [(s.code, s.where) for s in got.salvage]) == ("valid", salvaged)
+        (found,) = got.findings
+        assert (found.placement, found.beside) == ("deleted", False)
+        assert found.rule is None
+
+
+@pytest.mark.parametrize(
+    "cause",
+    [
+        {"file": "src/c.py", "line": 1, "title": "another", "severity": "high"},
+        [FINDING | BOTH],
+    ],
+)
+def test_a_finding_in_a_cause_is_no_cause(cause: Any) -> None:
+    got = changed(answered(with_(FINDINGS, findings=[TOLD[0] | {"cause": cause}], examined=list(FILES))))
+    assert [v.code for v in got.violations] == ["lost-finding"]
+
+
+# --- coverage ---------------------------------------------------------------------------------------
+
+MANY = ("a/__init__.py", "a/my file.py", "b/__init__.py", "b/deep/x.py")
+EVENTS: dict[str, tuple[tuple[str, ...] | None, set[str]]] = {
+    "nothing is told": (None, set(MANY)),
+    "no tool was used": ((), set()),
+    "by path": (("/snap/a/__init__.py", "cat b/deep/x.py"), {"a/__init__.py", "b/deep/x.py"}),
+    "by name": (("cd b/deep && sed -n '1,40p' x.py",), {"b/deep/x.py"}),
+    "a bare name means any": (("cat __init__.py",), {"a/__init__.py", "b/__init__.py"}),
+    "another file of that name": (("cat c/__init__.py",), set()),
+    "a name with a blank": (("cat 'a/my file.py'",), {"a/my file.py"}),
+    "a name with a blank, escaped": (("cat a/my\\ file.py",), {"a/my file.py"}),
+    "what was printed": (("rg eval", "b/deep/x.py:3:x\na/__init__.py:1:x"), {"b/deep/x.py", "a/__init__.py"}),
+    "a pattern": (("cat b/**/*.py",), {"b/__init__.py", "b/deep/x.py"}),
+    "a pattern of names": (("/snap/b", "x.*"), {"b/__init__.py", "b/deep/x.py"}),
+    "a folder": (("rg eval b/deep",), {"b/deep/x.py"}),
+    "a folder, absolute": (("/snap/a/",), {"a/__init__.py", "a/my file.py"}),
+    "the root": (("rg eval .", "ls"), set()),
+    "everything": (("rg eval **/*", "*"), set()),
+    "a folder in what was printed": (("ls", "x\nb\n"), set()),
+    "a name inside another": (("cat b/deep/prefix.py b/deep/x.pyc",), set()),
+    "a pre-image": (("/beside/base/b/deep/x.py",), {"b/deep/x.py"}),
+    "the diff": (("/beside/CHANGE.diff",), set(MANY)),
+    "the diff in a list": (("ls /beside", "CHANGED.tsv\nCHANGE.diff\n"), set()),
+    "backslashes": (("type b\\deep\\x.py",), {"b/deep/x.py"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("touched", "seen"), EVENTS.values(), ids=EVENTS.keys())
+def test_tool_events_bear_out_what_was_examined(touched: tuple[str, ...] | None, seen: set[str]) -> None:
+    for file in MANY:
+        unit = replace(ASKED, files=(file,), coverage=1.0)
+        assert (coverage(unit, [file], touched) is None) == (file in seen), file
+        assert coverage(unit, ["other.py"], touched) is not None
+        assert coverage(replace(unit, inlined=(file,)), [file], touched) is None  # the prompt showed it
+        assert coverage(replace(unit, inlined=(file,)), [], touched) is not None
+
+
+@pytest.mark.parametrize(
+    ("least", "examined", "enough"),
+    [
+        (0.0, [], True),
+        (0.5, ["a/__init__.py", "b/__init__.py"], True),
+        (0.5, ["a/__init__.py"], False),
+        (0.5, ["a"], True),
+        (0.75, ["a", "b/deep"], True),
+        (0.76, ["a", "b/deep"], False),
+        (1.0, ["a", "b"], True),
+        (1.0, ["."], False),
+        (0.01, [".", "c", "a/_"], False),
+    ],
+)
+def test_the_share_that_was_examined(least: float, examined: list[str], enough: bool) -> None:
+    assert (coverage(replace(ASKED, files=MANY, coverage=least), examined, None) is None) == enough
+
+
+def test_what_was_not_examined_is_named() -> None:
+    found = coverage(replace(ASKED, files=MANY, coverage=0.8), ["a", "b/deep"], ("cat b/deep/x.py",))
+    assert str(found) == (
+        "[coverage] /examined: 1 of 4 files were examined (3 are said to be, but no tool of its program"
+        " touched them), at least 80% must be; missing: a/__init__.py, a/my file.py, b/__init__.py"
+    )
+    many = replace(ASKED, files=tuple(f"f{n}.py" for n in range(30)), coverage=0.1)
+    assert str(coverage(many, [], None)).endswith("f9.py and 20 more")
+
+
+@pytest.mark.parametrize(
+    ("examined", "touched", "codes"),
+    [
+        (["src/a.py", "src/c.py"], None, []),
+        (["src/a.py", "src/b.py"], None, []),  # the old name of lib/b.py
+        (["/beside/base/src/b.py", "/snap/src/a.py"], None, []),
+        (["lib"], None, ["coverage"]),
+        (["src/a.py", "src/c.py"], (), ["coverage"]),
+        (["src/a.py", "src/c.py"], ("cat src/c.py",), []),
+        (["src/a.py", "lib/b.py"], ("cat src/b.py",), []),
+        (["docs/x.md"], None, ["nothing-examined", "coverage"]),
+        (["src/b.py"], None, ["coverage"]),
+    ],
+)
+def test_an_answer_that_examined_too_little_is_broken(
+    examined: list[str], touched: tuple[str, ...] | None, codes: list[str]
+) -> None:
+    got = changed(answered(with_(FINDINGS, findings=[TOLD[0]], examined=examined), touched=touched))
+    assert [v.code for v in got.violations] == codes
+    assert got.ok == (not codes)
+    free = changed(
+        answered(with_(FINDINGS, findings=[TOLD[0]], examined=examined), touched=touched),
+        replace(OF_CHANGE, coverage=0.0),
+    )
+    assert [v.code for v in free.violations] == [c for c in codes if c != "coverage"]
+
+
+# --- once more ----------------------------------------------------------------------------------------
+
+
+def once_more(earlier: Result, two: Two, unit: Unit = OF_CHANGE) -> Result:
+    return again(earlier, unit, two.read, **two.trees)
+
+
+def test_a_result_judged_again_in_the_same_trees_is_the_same() -> None:
+    told = [*TOLD, TOLD[1] | {"line": 5}, TOLD[1] | {"quote": "nowhere()"}, TOLD[0] | {"file": "nope"}]
+    first = changed(answered(with_(FINDINGS, findings=told, examined=list(FILES))))
+    assert {f.grounding for f in first.findings} == {"exact", "moved", "ungrounded"}
+    assert once_more(first, SHOP) == first
+
+
+def test_a_result_judged_again_stands_where_the_trees_are_now() -> None:
+    first = changed(answered(with_(FINDINGS, findings=[TOLD[1], TOLD[0]], examined=list(FILES))))
+    pushed = Two(
+        {"src/a.py": "\n".join(SHOP.old["src/a.py"][:1] + SHOP.old["src/a.py"])},
+        {"src/a.py": "import os\n\n" + "\n".join(SHOP.new["src/a.py"]).replace("eval(u)", "evil(u)")},
+    )
+    other = replace(OF_CHANGE, id="new.py::probe[codex]", slug="new-slug", case="c", folder="f")
+    got = once_more(first, pushed, other)
+    assert [(f.id, f.line, f.placement, f.grounding) for f in got.findings] == [
+        ("new-slug#1", 12, "deleted", "moved"),
+        ("new-slug#2", 3, "deleted", "moved"),
+    ]
+    assert (got.unit, got.slug, got.case, got.folder) == (other.id, "new-slug", "c", "f")
+    assert (got.usage, got.salvage, got.status) == (first.usage, first.salvage, first.status)
+
+
+def test_a_result_without_an_answer_stays_without() -> None:
+    failed = changed(Reading("failed", "timeout"))
+    assert once_more(failed, SHOP) == failed
+
+
+def test_a_result_judged_again_without_a_change_loses_its_place_in_it() -> None:
+    first = changed(answered(with_(FINDINGS, findings=[TOLD[1]], examined=list(FILES))))
+    got = again(
+        first, OF_CHANGE, SHOP.read, names=set(SHOP.new), change=None, read_base=None, base_names=None
+    )
+    (found,) = got.findings
+    assert (found.grounding, found.placement, found.beside) == ("exact", "", False)
