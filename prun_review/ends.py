@@ -21,7 +21,6 @@ from prun_review.shadow import Shadow
 
 HISTORY = "fetch the whole history: fetch-depth: 0 for actions/checkout, or git fetch --unshallow"
 
-_SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _PARENT = re.compile(rb"^parent ([0-9a-f]+)$", re.MULTILINE)
 
 
@@ -70,10 +69,11 @@ def _folder(trusted: Repository, head: str, root: Path) -> Path | None:
 
 
 def _checkout(trusted: Repository, folder: Path, root: Path) -> Repository:
-    reviewed = git.find(folder)
-    if root.resolve().is_relative_to(reviewed.top):
+    real = root.resolve()
+    reviewed = None if real.is_relative_to(folder.resolve()) else git.find(folder)
+    if reviewed is None or real.is_relative_to(reviewed.top):
         raise TreeError(
-            f"{folder} belongs to the repository in which pytest runs: nothing there is data only",
+            f"{folder} is no checkout apart from the trusted root {real}: nothing there would be data only",
             place="--prun-head",
             remedy="check the head out into a folder of its own, or leave the option out for the work tree",
         )
@@ -100,7 +100,7 @@ def _base(trusted: Repository, rev: str) -> str:
     """SHA of the base; a full SHA may also be a commit that only the head's repository holds."""
     return (
         rev
-        if not rev or (_SHA.fullmatch(rev) and not git.commit(trusted, rev))
+        if not rev or (git.SHA.fullmatch(rev) and not git.commit(trusted, rev))
         else _commit(trusted, rev, "base")
     )
 

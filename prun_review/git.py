@@ -26,6 +26,8 @@ TIMEOUT = 300.0
 LISTING_CAP = 1 << 30
 """Bytes of one listing: ten million files."""
 
+SHA = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
+"""A whole object name."""
 GITLINK, LINK, EXECUTABLE = "160000", "120000", "100755"
 
 _QUIET = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
@@ -205,14 +207,15 @@ def commit(repository: Repository, rev: str) -> str:
         return ""
     args = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{rev}^{{commit}}")
     # What is wrong with a name is said in several exit statuses; a SHA that is not here is one of them.
-    return theirs(repository, *args, fine=(0, 1, 128)).decode().strip()
+    said = theirs(repository, *args, fine=(0, 1, 128)).decode(errors="replace").strip()
+    return said if SHA.fullmatch(said) else ""  # a range names several
 
 
 def shallow(repository: Repository) -> list[str]:
     """The commits whose parents the repository is said not to hold."""
     path = repository.common / "shallow"
     content = path.read_text("ascii", "replace") if path.is_file() else ""
-    return [line for line in content.split() if re.fullmatch("[0-9a-f]{40}|[0-9a-f]{64}", line)]
+    return [line for line in content.split() if SHA.fullmatch(line)]
 
 
 def refs(repository: Repository) -> dict[str, str]:

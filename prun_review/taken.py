@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -199,6 +200,10 @@ def _edited(shadow: Shadow, indexed: Iterable[Entry], listing: Listing, notes: _
     submodules = {n: e for n, e in listing.watched.items() if e.mode == GITLINK}
     before = {n: e for n, e in {**listing.wanted, **listing.watched}.items() if n not in submodules}
     # Before git looks at the work tree: it would start `git status` inside a submodule.
+    odd = {name for name, e in before.items() if not _fit(shadow.repository, name)}
+    for name in odd & listing.wanted.keys():
+        notes.out(name, "neither a file nor a link on disk")
+    before = {name: e for name, e in before.items() if name not in odd}
     shadow.forget(e.name for e in indexed if e.name not in before)
     wanted = [e for e in before.values() if not e.unmerged]
     absent = {e.name for e in wanted if e.sparse and not _on_disk(shadow.repository, e.name)}
@@ -226,6 +231,15 @@ def _edited(shadow: Shadow, indexed: Iterable[Entry], listing: Listing, notes: _
         wanted={e.name: e for e in held if e.name in listing.wanted},
         watched={e.name: e for e in held if e.name in listing.watched} | submodules,
     )
+
+
+def _fit(repository: Repository, name: bytes) -> bool:
+    """False for a FIFO, device, socket or folder in place of a file: git refuses or misreads these."""
+    try:
+        mode = os.lstat(os.path.join(os.fsencode(repository.top), name)).st_mode
+    except OSError:
+        return True  # gone, as git will see too
+    return stat.S_ISREG(mode) or stat.S_ISLNK(mode)
 
 
 def _on_disk(repository: Repository, name: bytes) -> bool:
