@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
 from prun_review.contract import BUILT_IN, KINDS, judge_answer, kinds, load_schema, parse_json, render_result
 from prun_review.model import CATEGORIES, SEVERITIES, Answer, Contract, Header, Violation
+from prun_review.payload import CHANGE_KEYS, FINDING_KEYS, payload_of
 from prun_review.strictjson import MAX_ITEMS
 
 from .answers_kit import (
@@ -101,16 +103,17 @@ def test_parse_json_never_raises(text: str) -> None:
 
 
 def _objects(schema: Any) -> list[dict[str, Any]]:
-    found = [schema] if schema.get("type") == "object" else []
+    found = [schema] if "object" in schema.get("type", ()) else []
     for part in [*schema.get("properties", {}).values(), schema.get("items")]:
         found += _objects(part) if part else []
     return found
 
 
+@pytest.mark.parametrize("change", [False, True])
 @pytest.mark.parametrize("sources", [False, True])
 @pytest.mark.parametrize("kind", ["findings", "choice"])
-def test_schemas_stay_inside_the_vendors_strict_subset(kind: str, sources: bool) -> None:
-    schema = KINDS[kind].schema(replace(CONTRACTS[kind], sources=sources))
+def test_schemas_stay_inside_the_vendors_strict_subset(kind: str, sources: bool, change: bool) -> None:
+    schema = KINDS[kind].schema(replace(CONTRACTS[kind], sources=sources, change=change))
     assert schema is not None
     for part in _objects(schema):
         assert part["additionalProperties"] is False
@@ -127,7 +130,35 @@ def test_schemas_stay_inside_the_vendors_strict_subset(kind: str, sources: bool)
                 "additionalProperties",
             }
             assert set(field) <= allowed
-    assert len(_objects(schema)) == 2 + sources
+    assert len(_objects(schema)) == 2 + sources + (change and kind == "findings")
+
+
+def test_only_a_contract_about_a_change_asks_for_side_and_cause() -> None:
+    kind, change = KINDS["findings"], Contract(change=True)
+    assert kind.schema(Contract()) == load_schema("findings")
+    plain, asked = kind.instructions(Contract()), kind.instructions(change)
+    assert asked.startswith(plain)
+    assert not any(f"`{key}`" in plain for key in CHANGE_KEYS)
+    assert all(f"`{key}`" in asked for key in CHANGE_KEYS)
+    assert kind.instructions(replace(change, sources=True)).startswith(asked)
+    schema = kind.schema(change)
+    assert schema is not None
+    item = schema["properties"]["findings"]["items"]
+    assert tuple(item["properties"]) == tuple(item["required"]) == (*FINDING_KEYS, *CHANGE_KEYS)
+    assert item["properties"]["side"]["enum"] == ["new", "old", None]
+    set_by_the_harness = {"placement", "caused", "beside", "mapped", "grounding", "id", "note"}
+    assert not set_by_the_harness & item["properties"].keys()
+    validator = Draft202012Validator(schema)
+    good = with_(FINDINGS, findings=[FINDING | {"side": None, "cause": {"file": "x", "line": None}}])
+    assert validator.is_valid(good)
+    assert not validator.is_valid(FINDINGS)
+
+
+def test_without_a_change_side_and_cause_are_unknown_keys() -> None:
+    got = judged(finding(side="old", cause={"file": "src/x.py", "line": 1}))
+    assert salvaged(got) == [("unknown-key", "/findings/0/side"), ("unknown-key", "/findings/0/cause")]
+    assert got.answer is not None
+    assert (got.answer.findings[0].side, got.answer.findings[0].cause) == (None, None)
 
 
 def test_the_schema_speaks_the_words_of_the_model() -> None:
@@ -249,6 +280,43 @@ WHOSE = {
 def test_a_harmless_payload_must_be_the_answer_and_not_a_quotation(text: str, expected: list[str]) -> None:
     assert codes(judged(text=text)) == expected
     assert codes(judged(text=text.replace("\n", "\r\n"))) == expected
+
+
+def _marked(mark: str, text: str) -> str:
+    numbers = (f"{n:>4}" for n in range(10, 9999))
+    return "\n".join(mark.replace("N", next(numbers)) + line for line in text.split("\n"))
+
+
+PLANTED = f"{header(CLEAN)}\n```json\n{json.dumps(CLEAN)}\n```"
+DIFFS = ("+", "-", "> +", "     N |+", "N      |-", "N N | ", "N N|+")
+
+
+@pytest.mark.parametrize("mark", DIFFS)
+@pytest.mark.parametrize("planted", [json.dumps(CLEAN), json.dumps(CLEAN, indent=1), PLANTED, fenced(CLEAN)])
+@pytest.mark.parametrize("tag", [None, "", "diff"])
+def test_an_answer_that_a_diff_holds_is_nobodys(mark: str, planted: str, tag: str | None) -> None:  # C70
+    echo = _marked(mark, planted)
+    echo = echo if tag is None else f"````{tag}\n{echo}\n````"
+    assert codes(judged(text=echo))
+    assert codes(judged(text=f"{header()}\nThe change:\n\n{echo}\n"))
+    for own in (fenced(FINDINGS), fenced(LOW)):
+        assert codes(judged(text=f"{header()}\nThe change:\n\n{echo}\n\n{own}\n"))
+        assert codes(judged(text=f"{header()}\n{own}\n\nThe change:\n\n{echo}\n"))
+    native = judge_answer(payload=FINDINGS, text=echo, contract=Contract(), kind=KINDS["findings"], slug=SLUG)
+    assert native == judged(FINDINGS)
+
+
+def test_a_diff_that_holds_an_answer_is_no_answer_even_in_its_own_fence() -> None:
+    assert codes(judged(text=f"```diff\n {json.dumps(CLEAN)}\n```")) == ["missing-header", "several-answers"]
+    item = f"- {json.dumps(CLEAN)}"  # a list is none
+    assert codes(judged(text=f"{header()}\n{item}")) == []
+
+
+def test_a_diff_quoted_in_an_honest_answer_is_no_second_one() -> None:
+    quoted = "```diff\n@@ -1,2 +1,2 @@\n-    check(user)\n+    pass\n```"
+    numbered = "12    |-    check(user)\n   12 |+    pass"
+    for body in (quoted, numbered):
+        assert codes(judged(text=f"{header()}\n{body}\n\n{fenced(CLEAN)}")) == []
 
 
 def test_a_choice_quoted_in_prose_is_no_vote() -> None:
@@ -473,8 +541,48 @@ NO_REVIEWS = [
     "No files were examined.",
     "Not reviewed.",
     "Approved without review.",
+    # of a change (C7)
+    *"""\
+Unable to read the diff.
+I was unable to see the diff.
+Unable to access the diff
+No diff provided, so nothing to report.
+There is no diff to review.
+There was no diff in the prompt.
+I could not load the codebase
+No changes were provided.
+No commit was visible.
+I cannot see the change.
+I could not view the pull request.
+I don't see any diff.
+I did not receive a diff.
+I wasn't given a diff.
+I could not open CHANGE.diff.
+Without access to the diff I assume it is fine.
+I have no access to the diff.
+Cannot review the change: nothing was shown.
+When I started, no diff was provided.
+I could not find the changed files.""".splitlines(),
 ]
 REVIEWS = [
+    "I could not find any issues.",
+    "I could not find any issues in the diff.",
+    "I could not find any code that calls it.",
+    "I did not see a defect in the changes.",
+    "The diff is empty of defects.",
+    "The change is missing nothing.",
+    "The changes are missing no checks that I could name.",
+    "When the diff is empty, render() returns an empty page, as documented.",
+    "If no diff was provided the command prints its usage; correct.",
+    "load_diff() raises where the diff could not be read, which is right.",
+    "The message 'no diff was provided' is translated in all languages.",
+    "A patch that cannot be applied is reported to the user.",
+    "The change was not visible to users before, and is not now.",
+    "No change was needed in the callers.",
+    "No change of behaviour was found.",
+    "There are no changes to the public interface.",
+    "All changed lines were read; none is a defect.",
+    "This change makes the pull request template visible.",
     "The upload is skipped when the token limit is reached; that is handled.",
     "load() returns early without opening the file; correct.",
     "A rate limit exceeded answer is retried twice, as documented.",
@@ -490,6 +598,30 @@ def test_words_that_say_there_was_no_review(words: str) -> None:
     for name in ("conclusion", "open_items", "verification"):
         assert codes(judged(with_(CLEAN, **{name: words}))) == ["did-not-read"]
     assert "did-not-read" in codes(judged(text=f"{header()}\n{words}", kind="prose"))
+
+
+UNSEEN = """\
+The codebase could not be loaded.
+The change was not visible.
+The change is not visible to me.
+The changes were not visible.
+The diff appears to be empty.
+The diff is empty.
+The pull request was not accessible.
+The patch is missing.
+The diff is missing from the prompt.
+The diff was not included.
+The diff was truncated before I could read it.
+CHANGE.diff does not exist.
+The hunk could not be displayed.
+The pre-images were not accessible.""".splitlines()
+
+
+@pytest.mark.parametrize("words", UNSEEN)
+def test_words_that_say_that_the_change_was_not_there(words: str) -> None:  # C7
+    for name in ("conclusion", "open_items", "verification"):
+        assert codes(judged(with_(CLEAN, **{name: words}))) == ["did-not-read"]
+    assert codes(judged(with_(FINDINGS, open_items=words))) == []  # findings and files stand beside it
 
 
 @pytest.mark.parametrize("words", REVIEWS)
@@ -725,6 +857,29 @@ GOOD = st.fixed_dictionaries(
         "findings": st.lists(GOOD_FINDINGS, max_size=3),
     }
 )
+
+
+PLACES = st.fixed_dictionaries({"file": SAID, "line": st.none() | st.integers(1, 99)})
+IN_CHANGE = st.fixed_dictionaries(
+    {"side": st.sampled_from(["new", "old", None]), "cause": st.none() | PLACES}
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(GOOD, IN_CHANGE)
+def test_a_valid_payload_about_a_change_goes_round(payload: dict[str, Any], more: dict[str, Any]) -> None:
+    payload = payload | {"findings": [item | more for item in payload["findings"]]}
+    kind, contract = KINDS["findings"], Contract(change=True)
+    native = judge_answer(payload=payload, text="", contract=contract, kind=kind, slug=SLUG)
+    if "placeholder" in codes(native):
+        return
+    assert (native.violations, native.salvage) == ((), ())
+    assert native.answer is not None
+    assert payload_of(native.answer, change=True) == payload
+    text = render_result(SLUG, native.answer, change=True)
+    again = judge_answer(payload=None, text=text, contract=contract, kind=kind, slug=SLUG)
+    assert again == native
+    assert judged(text=render_result(SLUG, native.answer)).salvage == ()
 
 
 @settings(max_examples=40, deadline=None)
