@@ -166,6 +166,30 @@ def test_a_hostile_repository_executes_nothing(
     assert trap.mark.exists(), "the trap was never armed, so the line above proves nothing"
 
 
+@pytest.mark.parametrize(("arm", "trigger"), TRAPS, ids=[arm.__name__ for arm, _ in TRAPS])
+def test_a_hostile_head_executes_nothing(
+    tmp_path: Path, arm: Callable[[Trap], None], trigger: tuple[str, ...]
+) -> None:
+    trap = Trap(tmp_path)
+    git(tmp_path, "clone", "-q", str(trap.repo), "trusted")
+    arm(trap)
+    write(trap.repo, {"a.txt": "edited\n"})
+    trap.mark.unlink(missing_ok=True)
+    with take(tmp_path / "trusted", base="main", head=str(trap.repo)) as tree, tree.materialise() as shot:
+        assert tree.change is not None
+        changed = {f.path: f.added for f in tree.change.files}
+        if "filter" in arm.__name__:  # the edit is in the other form, which only the filter could tell
+            assert any("filters are not run): a.txt" in note for note in tree.revision.notes)
+        else:
+            assert changed["a.txt"] == {1}
+        assert changed.keys() <= {"a.txt", ".gitattributes", ".gitmodules", "inner"}
+        tree.changed(shot)
+        tree.repository_changed()
+    assert not trap.mark.exists()
+    git(trap.repo, *trigger, check=False)
+    assert trap.mark.exists(), "the trap was never armed, so the line above proves nothing"
+
+
 def test_core_worktree_cannot_point_the_review_elsewhere(tmp_path: Path) -> None:
     secret = repository(tmp_path / "secret", {"a.txt": "secret\n"})
     repo = repository(tmp_path / "repo", {"a.txt": "public\n"})
