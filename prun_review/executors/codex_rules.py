@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from prun_review.executors import footprint
+from prun_review.executors.environment import NETWORK_NAMES
 from prun_review.ports import Request
 
 NAME = "prun-review"
@@ -30,14 +31,21 @@ TALKATIVE = ("environment", "gitconfig", "netrc", "npmrc", "pip.conf", "docker",
 """Of /etc: what everybody may read and what often holds a login all the same."""
 
 
+SHELL = (
+    *("HOME", "PATH", "SHELL", "USER", "LOGNAME", "TMPDIR", "TERM", "LANG", "LANGUAGE", "LC_*", "TZ"),
+    *("GIT_CEILING_DIRECTORIES", "PRUN_DISPATCH"),
+)
+"""The variables that its shell has; the last is the mark by which what a dispatch leaves is found."""
+
+
 def switches(request: Request, home: str, *, network: bool) -> tuple[str, ...]:
     """The ``-c`` settings of a dispatch; ``home`` is its CODEX_HOME."""
     rules = {
         "default_permissions": json.dumps(NAME),
         f"permissions.{NAME}.filesystem": _table(_rules(request, home)),
         f"permissions.{NAME}.network": _table({"enabled": network}),
-        "shell_environment_policy.inherit": '"all"' if network else '"core"',
-        "shell_environment_policy.set": _table({"GIT_CEILING_DIRECTORIES": str(request.tree.parent)}),
+        "shell_environment_policy.inherit": '"all"',
+        "shell_environment_policy.include_only": json.dumps(SHELL + NETWORK_NAMES * network),
     }
     return tuple(f"{key}={value}" for key, value in rules.items())
 

@@ -139,6 +139,8 @@ class Inbox:
         """The relay for one question; ``LaunchError`` where the folder is not a safe one."""
         root = _root(request.out)
         folder = self._place(root)
+        if request.contained:  # what is not there cannot be shown to it
+            environment.private(folder)
         base = f"{request.unit.slug}.{secrets.token_hex(4)}"
         brief = request.unit.brief
         paths = {

@@ -213,7 +213,10 @@ def test_the_shell_sees_what_access_and_containment_allow(bench: Bench, access: 
     assert rules[":workspace_roots"] == {".": "write" if disk else "read"}
     assert profile(command.argv)["network"] == {"enabled": False}
     assert 'web_search="disabled"' in command.argv
-    assert 'shell_environment_policy.inherit="core"' in command.argv
+    (told,) = [word for word in command.argv if word.startswith("shell_environment_policy.include_only=")]
+    names = tomllib.loads(told)["shell_environment_policy"]["include_only"]
+    assert "PRUN_DISPATCH" in names
+    assert not [name for name in names if "KEY" in name or "TOKEN" in name or "PROXY" in name]
 
 
 def test_a_question_with_sources_gets_the_web(bench: Bench) -> None:

@@ -23,7 +23,7 @@ from prun_review.executors.inbox import Inbox
 from prun_review.executors.inbox_relay import MOST, Question
 from prun_review.model import Exit, Reading
 from prun_review.ports import Command, Output, Request
-from tests.executors.driving import Bench, bare_request
+from tests.executors.driving import Bench, bare_request, started
 
 TABLE = {"type": "inbox", "inbox": ".prun-inbox", "vendor": "anthropic", "lineage": "claude"}
 ANSWER = "# u result\nConclusion: fine\n"
@@ -75,16 +75,18 @@ def put(result: Path, text: str) -> None:
 
 
 @contextmanager
-def asked(bench: Bench, executor: Inbox | None = None, seconds: float = 60.0) -> Iterator[Asked]:
+def asked(
+    bench: Bench, executor: Inbox | None = None, seconds: float = 60.0, contained: bool = False
+) -> Iterator[Asked]:
     """Start the relay and wait for its prompt."""
     executor = executor or inbox()
-    made = request(bench, executor, seconds)
+    made = replace(request(bench, executor, seconds), contained=contained)
     command = executor.command(made)
     for name, data in command.files.items():
         (made.out / name).write_bytes(data)
     about = json.loads(command.files["inbox.json"])
     with subprocess.Popen(
-        command.argv,
+        started(made, command),
         env=dict(command.env),
         cwd=command.cwd,
         stdin=subprocess.PIPE,
@@ -362,3 +364,10 @@ def test_what_its_table_says(bench: Bench) -> None:
 def test_no_answer_is_never_read_as_one(output: Output, reason: str) -> None:
     reading = inbox().read(output, bare_request())
     assert (reading.status, reading.reason, reading.text) == ("failed", reason, "")
+
+
+def test_a_contained_relay_reaches_its_folder_and_nothing_else_of_the_root(bench: Bench) -> None:
+    with asked(bench, contained=True) as question:
+        assert question.prompt.exists()
+        put(question.result, ANSWER)
+        assert question.read().text == ANSWER, question.said

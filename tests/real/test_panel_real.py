@@ -190,7 +190,8 @@ def test_nothing_of_the_reviewed_tree_instructs_or_runs(mixed: tuple[Shop, Run])
     for call in run.calls:
         body = json.dumps(call.body)
         assert CANARY not in body
-        assert str(shop.repository) not in body, "the user's repository is nobody's business"
+        helper = str(run.path / "state" / "codex" / "codex" / "tmp")  # codex tells what its shell may read
+        assert str(shop.repository) not in body.replace(helper, ""), "the repository is nobody's business"
         assert [tool for tool in call.tool_names if "web" in tool.lower()] == []
         assert [tool for tool in call.tool_names if "canary" in tool.lower()] == []
     assert all("exec_command" in call.tool_names for call in run.of("openai"))
