@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from prun_review.change import Change
@@ -74,15 +74,8 @@ def judge(
         spoken = index if change is None else known_names(names, base_names, unit)
         below = (*prefixes, f"{beside}/base") if beside else prefixes
         examined = spelled(answer.examined, spoken, below)
-        web = unit.brief.contract.sources  # such a question need not be about the tree at all
-        if answer.verdict is not None and ((examined and not web) or (web and unit.files)):
-            asked = _asked(unit, change) if unit.files else index
-            if asked and not any_known(examined, asked, root=reading.findings is not None):
-                what = "that it was asked about" if unit.files else "of the reviewed tree"
-                text = f"no file {what}, nor a folder of one below the root, is said to have been read"
-                violations.append(Violation("nothing-examined", "/examined", text))
-        short = None if reading.findings is not None else coverage(unit, examined, reading.touched, change)
-        violations += [short] if short and answer.verdict is not None else []
+        if answer.verdict is not None:
+            violations += _unexamined(reading, unit, examined, index, change)
         grounded = _placed(
             ground(
                 answer.findings,
@@ -111,6 +104,25 @@ def judge(
         violations=tuple(violations),
         salvage=judged.salvage,
     )
+
+
+def _unexamined(
+    reading: Reading, unit: Unit, examined: Sequence[str], index: Names | None, change: Change | None
+) -> Iterator[Violation]:
+    """What is wrong with the files that an answer says were read."""
+    analyser = reading.findings is not None
+    if unit.coverage and unit.files and not analyser:
+        short = coverage(unit, examined, reading.touched, change)
+        if short:
+            yield short
+        return
+    web = unit.brief.contract.sources  # such a question need not be about the tree at all
+    if (examined and not web) or (web and unit.files):
+        asked = _asked(unit, change) if unit.files else index
+        if asked and not any_known(examined, asked, root=analyser):
+            what = "that it was asked about" if unit.files else "of the reviewed tree"
+            text = f"no file {what}, nor a folder of one below the root, is said to have been read"
+            yield Violation("nothing-examined", "/examined", text)
 
 
 def again(

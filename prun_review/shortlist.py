@@ -39,12 +39,15 @@ def _near(lefts: Sequence[Item], rights: Sequence[Item], reach: int, limit: int)
     return found
 
 
-def _by_file(items: Sequence[Item]) -> dict[str, list[tuple[int, int]]]:
-    """Start line and place of what has both file and line, ascending."""
-    files: dict[str, list[tuple[int, int]]] = {}
+def _by_file(items: Sequence[Item]) -> dict[tuple[str, bool], list[tuple[int, int]]]:
+    """Start line and place of what has both file and line, ascending; of the old side of a change also by
+    the old line, as two of that side are compared."""
+    files: dict[tuple[str, bool], list[tuple[int, int]]] = {}
     for place, item in enumerate(items):
         if item.file and item.start is not None:
-            files.setdefault(item.file, []).append((item.start, place))
+            files.setdefault((item.file, False), []).append((item.start, place))
+        if item.file and item.was is not None:
+            files.setdefault((item.file, True), []).append((item.was[0], place))
     return {file: sorted(starts) for file, starts in files.items()}
 
 

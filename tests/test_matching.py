@@ -13,6 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prun_review import Finding, Pair, crosscheck, matching
+from prun_review.folding import Member, fold
+from prun_review.model import Place
 from prun_review.shortlist import shortlist
 from prun_review.tokens import MAX_NAME, MAX_WORDS, first_sentence, items, split
 
@@ -401,6 +403,68 @@ def test_a_hostile_text_is_cut_before_it_costs_anything(text: str) -> None:
     assert all(len(word) <= MAX_NAME + 1 for word in item.words | item.names)
 
 
+# --- a change ---------------------------------------------------------------------------------
+
+
+def old(title: str, line: int, mapped: int, file: str = "src/app.py", **more: Any) -> Finding:
+    return at(title, line=line, side="old", mapped=Place(file, mapped), **more)
+
+
+GONE = "The token check in `handle` is removed without a replacement"
+
+
+def test_an_old_and_a_new_line_of_one_replacement_match_where_the_text_says_so() -> None:
+    before = old(GONE, line=400, mapped=12)
+    (pair,) = crosscheck([before], [at(f"{GONE}, so anyone passes", line=14, side="new")])
+    assert pair.outcome == "match"
+    assert pair.reason.startswith(
+        "same file, 2 lines apart (old lines counted where they would stand after the change), "
+    )
+    assert outcomes([before], [at("Average divides by zero", line=12)]) != [(0, 0, "match")]
+    assert outcomes([replace(before, mapped=None)], [at(f"{GONE}, so anyone passes", line=14)]) == [
+        (0, 0, "uncertain")
+    ]
+
+
+def test_old_names_of_a_renamed_file_are_its_new_one() -> None:
+    before = replace(old(GONE, line=10, mapped=10, file="src/new.py"), file="src/old.py")
+    assert outcomes([before], [at(GONE, file="src/new.py")]) == [(0, 0, "match")]
+    assert outcomes([at(GONE, file="src/new.py")], [before]) == [(0, 0, "match")]
+    assert outcomes([before], [at(GONE, file="src/old.py")]) == [(0, 0, "uncertain")]
+
+
+def test_two_old_places_are_compared_by_their_old_lines() -> None:
+    """Forty lines are gone: all of them would stand at line 12."""
+    first, last = old(GONE, 12, 12), old(GONE, 52, 12)
+    assert outcomes([first], [last]) == [(0, 0, "uncertain")]
+    assert outcomes([first], [replace(first, title=f"{GONE}!", line=14)]) == [(0, 0, "match")]
+    assert outcomes([first, last], [last, first]) == [(0, 1, "match"), (1, 0, "match")]
+    (pair,) = crosscheck([first], [replace(first, title=f"{GONE}!", line=14)])
+    assert pair.reason.startswith("same file, 2 lines apart, ")
+
+
+def test_two_old_places_far_apart_in_the_head_are_near_beyond_the_cap(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    words = [at(f"cache number{n} lock", line=500 + n * 50) for n in range(30)]
+    left = [old(GONE, 12, 12), *words]
+    right = [old(f"{GONE} now", 14, 300), *words]
+    monkeypatch.setattr(matching, "ALL_PAIRS", 100)
+    assert (0, 0, "match") in outcomes(left, right)
+
+
+def test_an_executor_that_tells_of_two_places_that_are_gone_holds_two_findings() -> None:
+    def held(*findings: Finding) -> list[int]:
+        return [len(h.members) for h in fold([[Member("a", "u", f) for f in findings]])]
+
+    first, last = old(GONE, 12, 12), old(GONE, 52, 12)
+    assert held(first, last) == [1, 1]
+    assert held(first, replace(first, end_line=13)) == [2]
+    assert held(first, at(GONE, line=12, side="new")) == [2]
+    assert held(replace(first, file="src/old.py"), at(GONE, line=12, side="new")) == [2]
+    assert held(old(GONE, 12, 30), at(GONE, line=12, side="new")) == [1, 1]
+
+
 # --- properties -------------------------------------------------------------------------------
 
 WORDS = [
@@ -427,6 +491,7 @@ FINDINGS = st.builds(
     severity=st.sampled_from(["low", "critical", "unheard-of"]),
     category=st.sampled_from(["security", "style"]),
     rule=st.sampled_from([None, None, "E1"]),
+    mapped=st.none() | st.builds(Place, st.sampled_from(["x.py", "y.py"]), st.none() | st.integers(0, 40)),
 )
 FEW = settings(max_examples=60, deadline=None)  # no test here is about time
 PANELS = st.lists(FINDINGS, max_size=9)
@@ -440,6 +505,8 @@ HOSTILE = st.builds(
     category=st.text(st.characters(), max_size=5),
     severity=st.text(max_size=5),
     rule=st.none() | st.text(max_size=3),
+    mapped=st.none()
+    | st.builds(Place, st.text(max_size=5), st.none() | st.integers(), st.none() | st.integers()),
 )
 
 
@@ -510,7 +577,8 @@ def test_the_order_of_findings_does_not_decide(
 
 
 def plain_file(finding: Finding) -> str:
-    return (finding.file or "").removeprefix("./").removeprefix("a/")
+    file = finding.mapped.file if finding.mapped else finding.file or ""
+    return file.removeprefix("./").removeprefix("a/")
 
 
 @FEW
@@ -523,10 +591,13 @@ def test_no_match_across_files_nor_far_off_nor_without_text(
             continue
         a, b = left[p.left], right[p.right]
         assert p.score >= 0.24
-        if a.file and b.file:
+        if a.mapped and b.mapped and min(a.line or 0, b.line or 0) > 0 and a.mapped.line and b.mapped.line:
+            assert abs((a.line or 0) - (b.line or 0)) <= 20 + 3
+        elif (a.mapped or a.file) and (b.mapped or b.file):
             assert plain_file(a) == plain_file(b)
-            if a.line and b.line and min(a.line, b.line) > 0:
-                assert abs(a.line - b.line) <= 20 + 3
+            first, second = (f.mapped.line if f.mapped else f.line for f in (a, b))
+            if first and second and min(first, second) > 0:
+                assert abs(first - second) <= 20 + 3
 
 
 @FEW
@@ -539,8 +610,12 @@ def test_category_never_vetoes_a_match(left: list[Finding], right: list[Finding]
             if p.outcome == "match" and p.left is not None and p.right is not None
         }
 
-    one = [replace(f, category="style", line=n * 100 + 1, file="x.py") for n, f in enumerate(left)]
-    other = [replace(f, category="style", line=n * 100 + 5, file="x.py") for n, f in enumerate(right)]
+    one = [
+        replace(f, category="style", line=n * 100 + 1, file="x.py", mapped=None) for n, f in enumerate(left)
+    ]
+    other = [
+        replace(f, category="style", line=n * 100 + 5, file="x.py", mapped=None) for n, f in enumerate(right)
+    ]
     apart = [replace(f, category="security", severity="low") for f in other]
     assert matches(one, other) == matches(one, apart)
 
