@@ -118,7 +118,7 @@ class Scene:
         self.path.mkdir()
         self.names = tuple(names)
         self.git("init", "-q", "-b", "main")
-        self.git("config", "core.autocrlf", "false")
+        (self.path / ".git/info/exclude").write_text("__pycache__/\nreports/\n")
         self._spoken: set[str] = set()
         self._last = ""
         project = {"pyproject.toml": self.table(config, further), "panels/probe_change.py": probe}

@@ -287,12 +287,13 @@ def _promisor(head: Path, program: Path) -> None:
         ("extensions.partialClone", "evil"),
         ("core.sshCommand", "@"),
     )(head, program)
-    _loose(head, "HEAD:src/shop.py").unlink()
-
-
-def _loose(head: Path, name: str) -> Path:
-    blob = repokit.git(head, "rev-parse", name)
-    return head / ".git/objects" / blob[:2] / blob[2:]
+    for pack in (head / ".git/objects/pack").glob("*.pack"):
+        packed = pack.read_bytes()
+        pack.with_suffix(".idx").unlink()
+        pack.unlink()
+        repokit.git(head, "unpack-objects", "-q", stdin=packed)
+    blob = repokit.git(head, "rev-parse", "HEAD:src/shop.py")
+    (head / ".git/objects" / blob[:2] / blob[2:]).unlink()
 
 
 @dataclass(frozen=True)
@@ -333,9 +334,9 @@ GIT_TRAPS = (
     GitTrap("editor", _config(("core.editor", "@")), ("commit", "--amend")),
     GitTrap("include", _include, ("status",)),
     GitTrap("worktree-config", _worktree, ("status",)),
-    GitTrap("gitfile", _gitfile, ("status",)),
     GitTrap("submodule", _submodule, ("status",)),
     GitTrap("promisor", _promisor, ("cat-file", "-p", "HEAD:src/shop.py")),
+    GitTrap("gitfile", _gitfile, ("status",)),
     GitTrap(
         "upload-pack-hook",
         _config(("uploadpack.packObjectsHook", "@"), ("core.sshCommand", "@")),

@@ -97,7 +97,7 @@ class Attack:
     def run(self, folder: Path) -> Arena:
         """Set it up and review."""
         arena = Arena(folder, self)
-        arena.before = arena.hash()
+        arena.before = arena.state()
         arena.review()
         return arena
 
@@ -106,7 +106,7 @@ class Arena:
     """The trusted root, the hostile head, and what was seen."""
 
     done: Done
-    before: str
+    before: dict[str, str]
 
     def __init__(self, folder: Path, attack: Attack) -> None:
         self.attack = attack
@@ -124,6 +124,7 @@ class Arena:
         plant_all(self.head, self.canaries)
         (self.head / "conftest.py").write_text(f"{WITNESS}\n{(self.head / 'conftest.py').read_text()}")
         self.sha = scene.commit({"src/auth.py": EVALUATED}, where=self.head)
+        scene.knows(*repokit.git(self.head, "ls-files", "-z").split("\0")[:-1])
         scene.both(EVAL)
         if attack.place == "revision":
             scene.git("fetch", "-q", str(self.head), "topic:topic")
@@ -135,17 +136,21 @@ class Arena:
             for path in self.canaries.folder.iterdir():
                 path.unlink()  # arming some of them fires others
 
-    def hash(self) -> str:
-        """Every file, mode and time of the head's checkout, its repository included."""
-        found = hashlib.sha256()
-        for path in sorted(self.head.rglob("*")):
+    def state(self) -> dict[str, str]:
+        """Mode, time and content of every file of the head's checkout, its repository included.
+
+        But for the time of objects: git freshens that of one that it would write again elsewhere.
+        """
+        found = {}
+        for path in self.head.rglob("*"):
             info = path.lstat()
-            found.update(f"{path} {info.st_mode} {info.st_mtime_ns}\0".encode())
-            if stat.S_ISREG(info.st_mode):
-                found.update(path.read_bytes())
-            elif stat.S_ISLNK(info.st_mode):
-                found.update(os.fsencode(os.readlink(path)))
-        return found.hexdigest()
+            kind = stat.S_IFMT(info.st_mode)
+            data = path.read_bytes() if kind == stat.S_IFREG else b""
+            data = os.fsencode(os.readlink(path)) if kind == stat.S_IFLNK else data
+            name = str(path.relative_to(self.head))
+            time = 0 if name.startswith(".git/objects/") else info.st_mtime_ns
+            found[name] = f"{info.st_mode:o} {time} {hashlib.sha256(data).hexdigest()}"
+        return found
 
     def review(self) -> None:
         """As a job of CI does it: all plugins of the environment are loaded."""
@@ -209,7 +214,7 @@ def test_nothing_of_the_head_runs(played: Played, attack: Attack) -> None:
     arena = played[attack.name].result()
     done, scene = arena.done, arena.scene
     assert arena.canaries.sung() == set(), done.output
-    assert arena.hash() == arena.before, "something was written into the head"
+    assert arena.state() == arena.before, "something was written into the head"
     assert done.code == attack.code, done.output
 
     # The processes are made of the environment and the trusted root alone.
