@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from prun_review.model import Finding as Finding
     from prun_review.model import Pair as Pair
     from prun_review.probes import brief as brief
-    from prun_review.probes import changed as changed
     from prun_review.probes import choice as choice
+    from prun_review.whatchanged import changed as changed
 
 __version__ = "0.1.0"
 __all__ = ["Finding", "Pair", "brief", "changed", "choice", "crosscheck"]
@@ -25,7 +25,7 @@ _HOMES = {
     "Pair": "model",
     "crosscheck": "matching",
     "brief": "probes",
-    "changed": "probes",
+    "changed": "whatchanged",
     "choice": "probes",
 }
 

@@ -1,4 +1,4 @@
-"""What a probe file imports: ``brief``, ``choice``, ``changed``; and how marks become one brief.
+"""What a probe file imports: ``brief`` and ``choice``; and how marks become one brief.
 
 ``brief`` is a pytest marker.  It checks nothing when it is applied: a malformed brief must fail its
 own item, not the import of the whole file, so all checks are in :func:`resolve`.
@@ -20,12 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 from prun_review.errors import BriefError
 from prun_review.model import MAX_DIFF, Brief, Contract
-from prun_review.slices import matching
 
 if TYPE_CHECKING:
     import pytest
-
-    from prun_review.change import Listed
 
 MARK = "brief"
 FIELDS = (
@@ -92,36 +89,6 @@ def brief(
 def choice(*options: str, criteria: Sequence[str] = ()) -> Contract:
     """The contract of a design question: choose one of ``options``, scoring each on ``criteria``."""
     return Contract("choice", tuple(options), tuple(criteria))
-
-
-class Changed(tuple[str, ...]):
-    """Changed files; a type of its own so that an empty one in ``parametrize`` is known for what it is."""
-
-    __slots__ = ()
-
-
-_listing: tuple[Listed, ...] | None = None
-"""The change that this process collects probes of: probe files are imported, so nothing can be handed in."""
-
-
-def set_change(listing: tuple[Listed, ...] | None) -> None:
-    """Say which change is reviewed, before probe files are imported; None: none is."""
-    global _listing
-    _listing = listing
-
-
-def current_change() -> tuple[Listed, ...] | None:
-    """The changed files of this session; None where no change is reviewed."""
-    return _listing
-
-
-def changed(*patterns: str) -> Changed:
-    """The changed files that patterns name, all of them without any: sorted, deleted ones too.
-
-    For ``parametrize`` in a probe file.  Empty where nothing matches and where no change is reviewed:
-    the case is then not asked.  ``BriefError`` for a malformed pattern.
-    """
-    return Changed(entry.path for entry in matching(_listing or (), patterns))
 
 
 def merge(marks: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

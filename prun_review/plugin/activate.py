@@ -54,7 +54,7 @@ def activate(config: pytest.Config, where: Scope) -> None:
 
 def _set_change(config: pytest.Config, where: Scope, review: Any) -> None:
     """Say what changed before a probe file is imported: the same here and on every worker."""
-    from prun_review import probes
+    from prun_review import whatchanged
     from prun_review.change import Listed
 
     if where.worker:
@@ -62,8 +62,8 @@ def _set_change(config: pytest.Config, where: Scope, review: Any) -> None:
         listing = None if sent is None else tuple(Listed(*entry) for entry in sent)
     else:
         listing = review.take()
-    probes.set_change(listing)
-    config.add_cleanup(lambda: probes.set_change(None))
+    whatchanged.set_change(listing)
+    config.add_cleanup(lambda: whatchanged.set_change(None))
 
 
 def _register_controller(

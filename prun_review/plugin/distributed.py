@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from prun_review import planning, probes
+from prun_review import planning, whatchanged
 from prun_review.errors import RunDirError
 from prun_review.model import Plan, Result, Unit
 from prun_review.planning import Collected
@@ -62,7 +62,7 @@ class Controller:
 
     def _change(self) -> list[list[str | int]] | None:
         """The changed files as execnet carries them; None where no change is reviewed."""
-        listing = probes.current_change()
+        listing = whatchanged.current_change()
         return None if listing is None else [[entry.path, entry.kind, entry.size] for entry in listing]
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:

@@ -1,6 +1,6 @@
 """Items of probes that ask about a change: one for each slice of what changed.
 
-Which files changed is known before collection (:func:`prun_review.probes.set_change`), on a worker as in
+Which files changed is known before collection (:mod:`prun_review.whatchanged`), on a worker as in
 the controller, so every process makes the same items.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from prun_review import planning, probes
+from prun_review import planning, probes, whatchanged
 from prun_review.slices import Slice, cut
 
 SLICE: pytest.StashKey[Slice] = pytest.StashKey()
@@ -28,7 +28,7 @@ def slices(fields: Mapping[str, Any], params: Mapping[str, Any]) -> Sequence[Sli
     if wanted.scope != "diff":
         return ()
     reads = probes.reads_of(fields, params)
-    return cut(probes.current_change() or (), reads, wanted.max_diff) or (Slice((), ()),)
+    return cut(whatchanged.current_change() or (), reads, wanted.max_diff) or (Slice((), ()),)
 
 
 def spread(item: pytest.Function, own: str, found: Sequence[Slice]) -> Sequence[pytest.Function]:
@@ -65,7 +65,7 @@ def left_out(item: pytest.Item, reads: Sequence[str]) -> tuple[str, str]:
     part = item.stash.get(SLICE, None)
     if part is None or part.files:
         return "", ""
-    listing = probes.current_change()
+    listing = whatchanged.current_change()
     if listing is None:
         return planning.NO_BASE, _NO_BASE
     what = f" that matches {', '.join(reads)}" if reads else ""
@@ -79,8 +79,8 @@ def emptied(item: pytest.Item) -> tuple[str, str]:
     """The same for an item without parameters, because :func:`prun_review.changed` gave it none."""
     for mark in item.iter_markers("parametrize"):
         values = mark.args[1] if len(mark.args) > 1 else mark.kwargs.get("argvalues")
-        if isinstance(values, probes.Changed) and not values:
-            if probes.current_change() is None:
+        if isinstance(values, whatchanged.Changed) and not values:
+            if whatchanged.current_change() is None:
                 return planning.NO_BASE, _NO_BASE
             return planning.UNTOUCHED, "no file that its parameters are made of changed"
     return "", ""
