@@ -101,11 +101,18 @@ def test_honest_answers_to_a_change_full_of_it(tmp_path: Path) -> None:
 MARKER = re.compile(r"^<<< ([A-Z ]+) ([0-9a-f]{16,})$", re.MULTILINE)
 
 
+def marker_of(prompt: str) -> str:
+    """The first one, which is the harness's own."""
+    found = MARKER.search(prompt)
+    assert found
+    return found[2]
+
+
 def sections(prompt: str) -> dict[str, str]:
-    """What stands between markers, by its heading; every one of them is closed exactly once."""
-    found = {}
-    for heading, marker in MARKER.findall(prompt):
-        begin, end = f"<<< {heading} {marker}\n", f"\n>>> {heading} {marker}"
+    """What stands between the markers, by its heading; every one of them is closed exactly once."""
+    found, ours = {}, marker_of(prompt)
+    for heading in [heading for heading, marker in MARKER.findall(prompt) if marker == ours]:
+        begin, end = f"<<< {heading} {ours}\n", f"\n>>> {heading} {ours}"
         assert (prompt.count(begin), prompt.count(end)) == (1, 1)
         found[heading] = prompt.partition(begin)[2].partition(end)[0]
     return found
@@ -116,8 +123,8 @@ def test_the_fence_is_another_for_everybody_and_holds_all_that_is_foreign(tmp_pa
     scene.both(EVAL)
     about = ("--prun-about", str(scene.folder / "about.md"))
     scene.review(*about)
-    known = [marker for call in scene.calls for _, marker in MARKER.findall(call["prompt"])]
-    assert len(set(known)) == len(scene.names)
+    known = {marker_of(call["prompt"]) for call in scene.calls}
+    assert len(known) == len(scene.names)
 
     # Whoever saw the markers of one run closes those of the next with them, in vain.
     scene.commit(
@@ -128,7 +135,7 @@ def test_the_fence_is_another_for_everybody_and_holds_all_that_is_foreign(tmp_pa
     )
     scene.review(*about)
     later = scene.calls[len(scene.names) :]
-    fresh = {marker for call in later for _, marker in MARKER.findall(call["prompt"])}
+    fresh = {marker_of(call["prompt"]) for call in later}
     assert len(fresh) == len(scene.names)
     assert fresh.isdisjoint(known)
     for call in later:
@@ -178,8 +185,8 @@ def probe_change(result, word, way):
 '''
 WAYS = {"before": "{0}\n\n{{answer}}\n", "after": "{{answer}}\n\n{0}\n", "alone": "{0}"}
 WORDS = INJECTED
-DECIDES = ("instruction", "header", "fence", "nothing found", "approve", "escapes", "commands")
-"""What can be told from an answer: beside one it leaves it as it is."""
+HARMLESS = ("instruction", "fence", "approve", "escapes", "commands")
+"""What can be told from an answer: beside one it leaves it as it is.  The rest makes it doubtful."""
 
 
 @pytest.fixture(scope="module")
@@ -225,7 +232,7 @@ def test_an_echo_beside_an_answer_takes_nothing_from_it(echoed: Scene, word: str
     for unit in rows:
         assert unit["status"] in ("valid", "broken")
         assert unit["status"] == "broken" or unit["id"] in held, f"{unit['id']} lost its finding"
-    if word in DECIDES:
+    if word in HARMLESS:
         assert {unit["status"] for unit in rows} == {"valid"}
 
 
