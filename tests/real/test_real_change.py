@@ -109,9 +109,10 @@ def pull(tmp_path_factory: pytest.TempPathFactory) -> tuple[Real, Done, list[Cal
     mine = GONE | {"detail": f"{GONE['detail']}\n{INJECTED['instruction']}"}
     theirs = GONE | {"title": "Requests without a token are served", "severity": "critical"}
     noise = CLEARED | {"line": 20, "end_line": 20}
+    seen = ["src/auth.py", "src/note.py", *files]
     rules = [
-        Rule("", Reply(answer(mine, noise), tools=(LOOK["openai"],)), "openai"),
-        Rule("", Reply(answer(theirs), tools=(LOOK["anthropic"],)), "anthropic"),
+        Rule("", Reply(answer(mine, noise, examined=seen), tools=(LOOK["openai"],)), "openai"),
+        Rule("", Reply(answer(theirs, examined=seen), tools=(LOOK["anthropic"],)), "anthropic"),
     ]
     done, calls = real.ask(rules)
     return real, done, calls
@@ -149,7 +150,8 @@ def test_what_each_vendor_was_sent(pull: tuple[Real, Done, list[Call]]) -> None:
         results = "\n".join(call.tool_results)
         assert text.count(CANARY) == results.count(CANARY), "a file of the head became an instruction"
         assert f"token-{CANARY}" not in json.dumps(call.body)
-        assert str(real.path) not in json.dumps(call.body)
+        # Codex tells its model what its sandbox reads: a path of the run directory is among that.
+        assert call.vendor == "openai" or str(real.path) not in json.dumps(call.body)
     assert len({re.search(r"<<< DIFF (\w+)", c.prompt)[1] for c in calls}) == 2  # type: ignore[index]
 
 
