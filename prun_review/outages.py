@@ -68,6 +68,18 @@ def outages(
     return Outages(excused, frozenset(standing))
 
 
+def excuse(result: Result, acceptances: Iterable[Acceptance]) -> str:
+    """Who answers for a missing answer, in words; empty where nobody does.
+
+    It makes no case whole: whether that stands on the others is for :func:`outages`.
+    """
+    for a in acceptances:
+        if a.kind == "outage" and a.subject == result.executor and not a.expired and _is_away(result):
+            said = f"{a.subject} is away ({result.reason}); {a.by} answers for it until {a.until}: {a.reason}"
+            return " ".join(said.split())
+    return ""
+
+
 def _is_away(result: Result) -> bool:
     return result.status in ("failed", "not-run") and result.reason in AWAY
 

@@ -21,7 +21,7 @@ from prun_review.config import Config
 from prun_review.dispatch import Dispatcher
 from prun_review.errors import PrunError
 from prun_review.head import Head, reviewed
-from prun_review.model import Plan, Reason, Result, RunFacts, Unit, Verdict
+from prun_review.model import Acceptance, Plan, Reason, Result, RunFacts, Unit, Verdict
 from prun_review.planning import Proposal
 from prun_review.pool import Pool, unanswered
 from prun_review.ports import Executor, Launcher, Located
@@ -87,6 +87,11 @@ class Review:
     def directory(self) -> Path | None:
         """The run directory, once there is one."""
         return self.store.path if self.store else None
+
+    @property
+    def acceptances(self) -> tuple[Acceptance, ...]:
+        """What named persons answer for in this run."""
+        return self._facts.acceptances
 
     def check_names(self) -> None:
         """``ConfigError`` for an executor, report format or folder that does not exist, and for options

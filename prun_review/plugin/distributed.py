@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from prun_review import planning, whatchanged
+from prun_review import document, planning, whatchanged
 from prun_review.errors import RunDirError
-from prun_review.model import Plan, Result, Unit
+from prun_review.model import Acceptance, Plan, Result, Unit
 from prun_review.planning import Collected
 from prun_review.plugin.collect import Collector, is_probe
 from prun_review.plugin.items import RESULT, give
@@ -163,9 +163,16 @@ class Worker:
         if is_probe(item) and RESULT not in item.stash:
             result = self._wait(item)
             if result is not None:
-                give(item, result)
+                give(item, result, () if result.ok else self._acceptances())
             leave_out([item], self.not_asked)
         return (yield)
+
+    def _acceptances(self) -> tuple[Acceptance, ...]:
+        """What named persons answer for, as the run began; nothing where that cannot be read."""
+        try:
+            return document.facts_of(self.run.read_document()).acceptances
+        except (RunDirError, ValueError):
+            return ()
 
     def _wait(self, item: pytest.Item) -> Result | None:
         unit = self._unit(item.nodeid)

@@ -5,24 +5,29 @@ The same hooks run where items run: in the one process without ``-n``, on the wo
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from typing import Any
 
 import pytest
 
-from prun_review.model import Result
+from prun_review.model import Acceptance, Result
 from prun_review.plugin.collect import is_probe
 
 RESULT: pytest.StashKey[Result] = pytest.StashKey()
 """The unit's result, put on the item before it runs."""
+EXCUSE: pytest.StashKey[str] = pytest.StashKey()
+"""Who answers for a missing answer, in words: the item is skipped, and the gate decides."""
 UNDISPATCHED = Result(
     "", "", "", "", "", "not-run", "not-dispatched", "nothing is dispatched by this command"
 )
 
 
-def give(item: pytest.Item, result: Result) -> None:
-    """Put the unit's result on its item."""
+def give(item: pytest.Item, result: Result, acceptances: Sequence[Acceptance] = ()) -> None:
+    """Put the unit's result on its item; ``acceptances`` are those of the run."""
+    from prun_review.outages import excuse
+
     item.stash[RESULT] = result
+    item.stash[EXCUSE] = excuse(result, acceptances)
     item.user_properties += [("prun_executor", result.executor), ("prun_status", result.status)]
 
 
@@ -40,6 +45,8 @@ class ItemHooks:
         """Fail with every violation before the probe's own assertions."""
         if is_probe(item):
             result = item.stash.get(RESULT, UNDISPATCHED)
+            if item.stash.get(EXCUSE, ""):
+                pytest.skip(clean_text(item.stash[EXCUSE]))
             if not result.ok:
                 pytest.fail(broken_contract(result), pytrace=False)
         return (yield)

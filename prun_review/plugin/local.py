@@ -62,7 +62,7 @@ class LocalLoop:
                 self._wait()
                 continue
             item = waiting.pop(done)
-            give(item, results[done])
+            give(item, results[done], self.review.review.acceptances)
             _run_item(session, item, self._boundary(item, list(waiting.values())))
 
     def _wait(self) -> None:

@@ -250,6 +250,9 @@ def test_an_outage_that_somebody_answers_for(tmp_path: Path) -> None:
     for word in ("Ada", later(3), "right"):
         assert word in scene.report.line
     assert scene.cli("gate").code == 0
+    done = scene.review("-n", "2")
+    assert (done.code, scene.report.outcome) == (0, "PASS"), done.output
+    assert "1 skipped" in done.output, "the item of who is away is neither failed nor passed"
 
     scene.answers({"of": "right", "exit": 9, "raw": ""}, {"findings": [EVAL, CLEARED]})
     done = scene.review()
