@@ -150,8 +150,8 @@ def test_what_each_vendor_was_sent(pull: tuple[Real, Done, list[Call]]) -> None:
         results = "\n".join(call.tool_results)
         assert text.count(CANARY) == results.count(CANARY), "a file of the head became an instruction"
         assert f"token-{CANARY}" not in json.dumps(call.body)
-        # Codex tells its model what its sandbox reads: a path of the run directory is among that.
-        assert call.vendor == "openai" or str(real.path) not in json.dumps(call.body)
+        # Contained, each has a home of its own in the run directory, and tells its model where that is.
+        assert str(real.head) not in json.dumps(call.body)
     assert len({re.search(r"<<< DIFF (\w+)", c.prompt)[1] for c in calls}) == 2  # type: ignore[index]
 
 
