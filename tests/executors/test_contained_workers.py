@@ -9,10 +9,16 @@ import pytest
 
 from prun_review.config import load
 from prun_review.executors import built_in
+from tests import needing
 from tests.executors.analysing import PYTHON, told, write
 from tests.executors.driving import Bench
 
 FILES = {"a.py": "import os\neval('1')\nnobody\n", "pkg/b.py": "import re\nassert ()\n"}
+
+
+@pytest.fixture(autouse=True)
+def bubblewrap() -> None:
+    needing.bubblewrap()
 
 
 @pytest.mark.parametrize("name", PYTHON)

@@ -23,6 +23,7 @@ from prun_review.executors.inbox import Inbox
 from prun_review.executors.inbox_relay import MOST, Question
 from prun_review.model import Exit, Reading
 from prun_review.ports import Command, Output, Request
+from tests import needing
 from tests.executors.driving import Bench, bare_request, started
 
 TABLE = {"type": "inbox", "inbox": ".prun-inbox", "vendor": "anthropic", "lineage": "claude"}
@@ -367,6 +368,7 @@ def test_no_answer_is_never_read_as_one(output: Output, reason: str) -> None:
 
 
 def test_a_contained_relay_reaches_its_folder_and_nothing_else_of_the_root(bench: Bench) -> None:
+    needing.bubblewrap()
     with asked(bench, contained=True) as question:
         assert question.prompt.exists()
         put(question.result, ANSWER)

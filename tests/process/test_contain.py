@@ -16,17 +16,14 @@ from prun_review.model import Brief, Unit
 from prun_review.ports import Command, Launch, Located, Request
 from prun_review.process import contain
 from prun_review.process.launch import ProcessLauncher
+from tests import needing
 
 from .trees import end_all, launch, new_tag, survivors, until
-
-IMPOSSIBLE = "these tests need bubblewrap and user namespaces"
 
 
 @pytest.fixture(scope="module", autouse=True)
 def bubblewrap() -> None:
-    why = contain.unavailable()
-    if why:
-        pytest.fail(f"{IMPOSSIBLE}: {why}")
+    needing.bubblewrap()
 
 
 @pytest.fixture
