@@ -160,13 +160,8 @@ def _spot(finding: Finding, trees: _Trees) -> _Spot:
     path = finding.file or ""
     side = finding.side if finding.side in ("new", "old") else "new"
     file = trees.change.at(path, side)
-    if file is None:
-        other = "old" if side == "new" else "new"
-        file = trees.change.at(path, other)
-        if file is not None and trees.source(side, path) is None:
-            side = other
-        else:
-            file = None
+    if file is None and (file := trees.change.at(path, "old" if side == "new" else "new")):
+        side = "old" if side == "new" else "new"  # only there is a file of that name
     if finding.line is None:
         return _Spot(finding, side, file, None, None, None)
     lines = (finding.line, max(finding.line, finding.end_line or 0))

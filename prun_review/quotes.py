@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 MIN_VISIBLE = 4
 MIN_WORD = 2
-MOST = 200
+MOST = 100
 """Places of one quote that are looked at on each side of a line; what stands more often tells nothing."""
 
 Span = tuple[int, int]

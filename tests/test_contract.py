@@ -154,6 +154,14 @@ def test_only_a_contract_about_a_change_asks_for_side_and_cause() -> None:
     assert not validator.is_valid(FINDINGS)
 
 
+def test_a_cause_without_a_file_is_none() -> None:
+    told = with_(FINDINGS, findings=[FINDING | {"side": "old", "cause": {"file": " ", "line": 3}}])
+    kind = KINDS["findings"]
+    got = judge_answer(payload=told, text="", contract=Contract(change=True), kind=kind, slug=SLUG)
+    assert got.answer is not None
+    assert (got.answer.findings[0].side, got.answer.findings[0].cause) == ("old", None)
+
+
 def test_without_a_change_side_and_cause_are_unknown_keys() -> None:
     got = judged(finding(side="old", cause={"file": "src/x.py", "line": 1}))
     assert salvaged(got) == [("unknown-key", "/findings/0/side"), ("unknown-key", "/findings/0/cause")]

@@ -462,6 +462,7 @@ def test_what_was_not_examined_is_named() -> None:
         (["src/a.py", "src/c.py"], None, []),
         (["src/a.py", "src/b.py"], None, []),  # the old name of lib/b.py
         (["/beside/base/src/b.py", "/snap/src/a.py"], None, []),
+        (["SRC/a.py", "a/src/b.py"], None, []),
         (["lib"], None, ["coverage"]),
         (["src/a.py", "src/c.py"], (), ["coverage"]),
         (["src/a.py", "src/c.py"], ("cat src/c.py",), []),

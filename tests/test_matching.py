@@ -451,6 +451,14 @@ def test_two_old_places_far_apart_in_the_head_are_near_beyond_the_cap(
     right = [old(f"{GONE} now", 14, 300), *words]
     monkeypatch.setattr(matching, "ALL_PAIRS", 100)
     assert (0, 0, "match") in outcomes(left, right)
+    lefts, rights = items([old("cache leaks", 12, 12)], [old("token loops", 14, 300)])
+    assert shortlist(lefts, rights, 23, 100) == [0]
+
+
+def test_one_line_number_on_both_sides_is_two_places() -> None:
+    left = [at(GONE, line=12, side="new"), old(GONE, 12, 40)]
+    check_partition(left, left, crosscheck(left, left))
+    assert outcomes(left, left) == [(0, 0, "match"), (1, 1, "match")]
 
 
 def test_an_executor_that_tells_of_two_places_that_are_gone_holds_two_findings() -> None:

@@ -370,6 +370,12 @@ def test_in_doubt_it_is_not_beside(old: str, new: str, fields: dict[str, Any], w
             f"def f(u):\n    a(u)\n{FILLER}\ndef g(u):\n    pass",
             {"line": 1, "quote": "def f(u):"},
         ),
+        # what is gone stood behind a block, not in it
+        (
+            f"if u:\n{indent(FILLER, '    ')}\na(u)\nneed(u)",
+            f"if u:\n{indent(FILLER, '    ')}\na(u)",
+            {"line": 1, "quote": "if u:"},
+        ),
         # nothing is gone but a comment
         (f"a(u)\n# b\nc(u)\n{FILLER}", f"a(u)\nc(u)\n{FILLER}", {"line": 1, "quote": "a(u)"}),
         # lines come and none goes
@@ -381,6 +387,20 @@ def test_in_doubt_it_is_not_beside(old: str, new: str, fields: dict[str, Any], w
 def test_what_is_proven_is_beside(old: str, new: str, fields: dict[str, Any]) -> None:
     found = changed(old, new).placed(file="a.py", **fields)
     assert (found.placement in ("context", "pre-existing"), found.beside, found.note) == (True, True, "")
+
+
+def test_the_note_says_what_is_missing() -> None:
+    found = MOVED.placed(file="src/app.py", line=25)
+    assert found.note == "without a quote that is in the file it cannot be told from the change"
+    assert MOVED.placed(file="src/app.py", line=25, quote=EVAL, cause=Place("src/app.py")).note == (
+        "its cause src/app.py is a changed file, without a line"
+    )
+
+
+def test_a_finding_without_a_file_has_no_place_whatever_it_claims() -> None:
+    claims = {"placement": "context", "beside": True, "caused": True, "mapped": Place("x", 1)}
+    found = MOVED.placed(file=" ", **claims)
+    assert (found.placement, found.beside, found.caused, found.mapped) == ("", False, False, None)
 
 
 def test_a_tree_that_contradicts_the_change_proves_nothing() -> None:

@@ -141,6 +141,14 @@ def test_a_deleted_file_is_not_mistaken_for_one_of_nearly_its_name() -> None:
     assert (guess.grounding, guess.beside) == ("ungrounded", False)
 
 
+def test_a_short_name_of_a_moved_file_means_that_file() -> None:
+    two = Two(
+        {"lib/keep.py": "call()"}, {"src/keep.py": "call()\nmore()"}, renamed={"src/keep.py": "lib/keep.py"}
+    )
+    found = two.grounded(file="keep.py", line=2, quote="more()")
+    assert (found.file, found.side, found.grounding) == ("src/keep.py", "new", "exact")
+
+
 def test_a_name_that_another_file_took_over_means_the_file_that_holds_the_quote() -> None:
     two = Two(
         {"a.py": "first()\nsecond()"},
