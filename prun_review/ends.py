@@ -59,6 +59,7 @@ def _folder(trusted: Repository, head: str, root: Path) -> Path | None:
         if head.startswith(("/", "./", "../")) or head.endswith("/"):
             raise TreeError(f"there is no folder {head!r} to review", place="--prun-head")
         return None
+    _no_program_of(path)  # before git is looked for, which may be one of them
     if "/" not in head and git.commit(trusted, head):
         raise TreeError(
             f"{head!r} is a revision and a folder too",
@@ -66,6 +67,17 @@ def _folder(trusted: Repository, head: str, root: Path) -> Path | None:
             remedy=f"write ./{head} for the folder, or refs/heads/{head} for the branch",
         )
     return path
+
+
+def _no_program_of(folder: Path) -> None:
+    real = folder.resolve()
+    for entry in os.environ.get("PATH", "").split(os.pathsep):
+        if os.path.isabs(entry) and Path(entry).resolve().is_relative_to(real):
+            raise TreeError(
+                f"{entry} belongs to the head {folder}: its programs would be run",
+                place="PATH",
+                remedy="take it out of PATH",
+            )
 
 
 def _checkout(trusted: Repository, folder: Path, root: Path) -> Repository:

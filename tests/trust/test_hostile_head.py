@@ -251,19 +251,16 @@ def test_nothing_of_the_head_runs(played: Played, attack: Attack) -> None:
     assert set(report.document["facts"]["sources"].values()) <= {"default", "pyproject.toml", "command line"}
 
 
-def test_an_analyser_of_that_name_in_the_head_is_not_run(tmp_path: Path) -> None:
-    """Its folders stand first on PATH, absolutely: a program below the head is never taken."""
-    attack = Attack("analysers", argv=(*RUN, "--offline"), code=1)
-    arena = Arena(tmp_path / "a", attack)
-    head = str(arena.head)
-    env = {
-        **arena.scene.env,
-        "WITNESS": str(arena.witness),
-        "PATH": f"{head}/bin:{head}:{arena.scene.env['PATH']}",
-    }
-    argv = [word.replace("{head}", head) for word in attack.argv]
-    done = arena.scene.start([str(PROGRAMS / argv[0]), *argv[1:]], None, env)
-    assert arena.canaries.sung() == set(), done.output
-    assert done.code in (1, 4), done.output
-    assert {"ruff", "bandit", "git"} <= set(PROGRAM_NAMES)
-    assert all((arena.head / "bin" / name).exists() for name in PROGRAM_NAMES)
+@pytest.mark.parametrize("folder", ["", "/bin"])
+def test_a_head_whose_programs_come_first_on_path_is_refused(tmp_path: Path, folder: str) -> None:
+    arena = Arena(tmp_path / "a", Attack("programs", "below"))
+    path = f"{arena.head}{folder}:{arena.scene.env['PATH']}"
+    env = {**arena.scene.env, "WITNESS": str(arena.witness), "PATH": path}
+    for verb in ("run", "plan"):
+        argv = [str(PROGRAMS / "prun-review"), verb, "--base", "main", "--head", "head"]
+        done = arena.scene.start(argv, None, env)
+        assert arena.canaries.sung() == set(), done.output
+        assert done.code == (4 if verb == "run" else 2), done.output
+        assert f"{arena.head}{folder} belongs to the head" in done.output
+    assert all((arena.head / f"bin/{name}").exists() for name in PROGRAM_NAMES)
+    assert arena.scene.calls == []
