@@ -372,8 +372,8 @@ def test_in_doubt_it_is_not_beside(old: str, new: str, fields: dict[str, Any], w
         ),
         # what is gone stood behind a block, not in it
         (
-            f"if u:\n{indent(FILLER, '    ')}\na(u)\nneed(u)",
-            f"if u:\n{indent(FILLER, '    ')}\na(u)",
+            f"if u:\n{indent(FILLER, '    ')}\nneed(u)",
+            f"if u:\n{indent(FILLER, '    ')}",
             {"line": 1, "quote": "if u:"},
         ),
         # nothing is gone but a comment
