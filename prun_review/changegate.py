@@ -31,8 +31,7 @@ def covers(facts: RunFacts, folders: Sequence[Folder]) -> tuple[Cover, ...]:
     counting = [f for f in folders if f.decides] or list(folders)
     units = [u for f in counting for u in f.units]
     answers = counting[0].answers if counting else Answers()
-    executors = {e.name: e for e in facts.executors}
-    return cover_files(facts, units, answers, executors)
+    return cover_files(facts, units, answers)
 
 
 def reasons(facts: RunFacts, plan: Plan, folders: Sequence[Folder]) -> list[Reason]:
@@ -79,10 +78,14 @@ def _uncovered(looked: Sequence[Cover]) -> list[Reason]:
     missing = [c for c in looked if c.missing]
     if not missing:
         return []
-    told = some((f"{c.file.path} ({c.why})" for c in missing), 8)
+    whys: dict[str, list[str]] = {}
+    for one in missing:
+        whys.setdefault(one.why, []).append(one.file.path)
+    told = some((f"{some(names, 8)} ({why})" for why, names in whys.items()), 5)
     text = (
-        f"{len(missing)} of {number(len(looked), 'changed file')} not covered by any answer: {told}; let a "
-        "probe look at them (its reads or changed() patterns), or name them in gate.uncovered"
+        f"{len(missing)} of {number(len(looked), 'changed file')} not covered by any answer: {told}; ask "
+        "again where one was asked, let a probe look at them (its reads or changed() patterns), or name "
+        "them in gate.uncovered"
     )
     return [Reason("uncovered", text)]
 

@@ -1,24 +1,34 @@
 """Which files of a change somebody looked at, whose answer can be relied on.
 
-Moving code to where no probe looks must not pass, so a changed file that nobody covers is named and
-makes the verdict INCOMPLETE, unless the policy ignores it or it is accepted by a person already.
+Moving code to where no probe looks must not pass, and neither must a reviewer who skips a file among
+many: a file is covered only where a valid answer names it, itself and no folder above it, among those
+examined.  One that nobody covers makes the verdict INCOMPLETE, unless the policy ignores it or it is
+accepted by a person already.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 from prun_review.answers import Answers, sound
 from prun_review.errors import BriefError
-from prun_review.independence import known
-from prun_review.model import ChangedFile, ExecutorInfo, Result, RunFacts, Unit
+from prun_review.model import ChangedFile, Result, RunFacts, Unit
 from prun_review.paths import normalise_path
 from prun_review.patterns import matcher
+from prun_review.verdict import some
 
-UNREADABLE = ("binary", "lfs", "submodule", "withheld")
-"""Kinds whose content no reviewer has seen, whoever was asked."""
+_HIDDEN = {
+    "binary": "nobody has seen its content",
+    "lfs": "nobody has seen its content",
+    "submodule": "nobody has seen its content",
+    "withheld": "nobody has seen its content",
+    "excluded": "left out of what is reviewed, so nobody has seen it",
+    "masked": "only what is masked as a secret differs, so nobody has seen how",
+}
+UNREADABLE = tuple(_HIDDEN)
+"""Kinds of which no reviewer has seen what changed, whoever was asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +51,7 @@ class Cover:
         return not (self.cases or self.ignored or self.altering)
 
 
-def cover(
-    facts: RunFacts, units: Sequence[Unit], answers: Answers, executors: Mapping[str, ExecutorInfo]
-) -> tuple[Cover, ...]:
+def cover(facts: RunFacts, units: Sequence[Unit], answers: Answers) -> tuple[Cover, ...]:
     """Every file of the change in its order; ``units`` are those whose answers count."""
     changed = {file.path for file in facts.change}
     if not changed:
@@ -58,34 +66,30 @@ def cover(
             holders.setdefault(name, []).append(unit)
         if not unit.files and not unit.brief.reads and unit.brief.scope == "tree":
             whole.append(unit)
-    looked = {
-        unit.id: _looked(unit, answers.by_unit.get(unit.id), known(unit.executor, executors).paid)
-        for unit in findings
-    }
+    named = {unit.id: _named(unit, answers.by_unit.get(unit.id)) for unit in findings}
     covers = []
     for file in facts.change:
         asked = [u for u in (*holders.get(file.path, ()), *whole) if not _blind(u, file)]
-        cases = [u.case for u in asked if (seen := looked[u.id]) is None or file.path in seen]
+        hidden = file.kind in UNREADABLE
+        cases = [u.case for u in asked if file.path in (named[u.id] or ()) and not hidden]
         covers.append(
             Cover(
                 file,
-                () if file.kind in UNREADABLE else tuple(dict.fromkeys(cases)),
+                tuple(dict.fromkeys(cases)),
                 ignored(file),
                 file.path in altering,
-                _why(file, bool(asked), bool(cases)),
+                "" if cases else _why(file, asked, [u for u in asked if named[u.id] is not None]),
             )
         )
     return tuple(covers)
 
 
-def _looked(unit: Unit, result: Result | None, paid: bool) -> frozenset[str] | None:
-    """The files that an answer accounts for; None for all that its unit holds.
-
-    Coverage of an agent's own unit was judged with its answer; an analyser says what it went through.
-    """
+def _named(unit: Unit, result: Result | None) -> frozenset[str] | None:
+    """What an answer says was examined; None where there is none to rely on."""
     if result is None or result.answer is None or not sound(unit, result):
-        return frozenset()
-    return None if paid else frozenset(map(normalise_path, result.answer.examined))
+        return None
+    said = result.answer.examined
+    return frozenset((*said, *map(normalise_path, said)))
 
 
 def _blind(unit: Unit, file: ChangedFile) -> bool:
@@ -93,12 +97,14 @@ def _blind(unit: Unit, file: ChangedFile) -> bool:
     return file.status == "deleted" and unit.brief.scope != "diff"
 
 
-def _why(file: ChangedFile, asked: bool, covered: bool) -> str:
+def _why(file: ChangedFile, asked: Sequence[Unit], answered: Sequence[Unit]) -> str:
     if file.kind in UNREADABLE:
-        return f"{file.kind}: nobody has seen its content"
-    if covered:
-        return ""
-    return "no answer to rely on" if asked else "no probe asked about it"
+        return f"{file.kind}: {_HIDDEN[file.kind]}"
+    if answered:
+        return f"no answer names it as examined; it was put to {some((u.id for u in answered), 1)}"
+    if asked:
+        return f"no answer to rely on; it was put to {some((u.id for u in asked), 1)}"
+    return "no probe asked about it"
 
 
 def ignores(patterns: Iterable[str]) -> Callable[[ChangedFile], bool]:

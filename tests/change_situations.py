@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from prun_review.model import Acceptance, NotAsked, Policy, Result
+from prun_review.model import Acceptance, Answer, NotAsked, Policy, Result, Unit
 from tests.gate_situations import (
     AGREED,
     ASKS,
@@ -24,6 +24,7 @@ from tests.gate_situations import (
 from tests.gatekit import (
     DIGEST,
     FOLDER,
+    HEADER,
     LEAK,
     PERHAPS,
     SQL,
@@ -40,6 +41,11 @@ from tests.gatekit import (
     unit,
 )
 
+
+def examining(of: Unit, *names: str) -> Result:
+    return result(of, answer=Answer(HEADER, "comment", names))
+
+
 AUTH = changed("src/auth.py")
 BOTH = changed("src/auth.py", "docs/a.md")
 BESIDE = replace(SQL, beside=True, placement="pre-existing")
@@ -47,10 +53,13 @@ BESIDE_REWORDED = replace(SQL_REWORDED, beside=True, placement="context")
 ADVICE = "panels/advice"
 TWO_MODES = {"folders": {FOLDER: Policy(), ADVICE: Policy(mode="report")}}
 ADVISORS = tuple(unit(name, f"{ADVICE}/probe_x.py::probe_x") for name in ("codex", "sonnet"))
+HALF = tuple(about(u, "src/auth.py", "docs/a.md") for u in PAIR)
 DIFF = tuple(about(u, "src/auth.py") for u in PAIR)
 ONE_PART = tuple(about(u, "docs/a.md") for u in BILLING)
 RUFF, PYLINT = unit("ruff"), unit("pylint")
 ANALYSERS = tuple(about(u, "src/auth.py", "src/b.py", scope="tree") for u in (RUFF, PYLINT))
+EVERY = ("src/auth.py", "docs/a.md", "x.sh")
+ALL = tuple(examining(u, *EVERY) for u in PAIR)
 ALTERED = {**AUTH, "alters": ("panels/probe.py",), "alters_digest": DIGEST}
 AWAY = lost(CODEX, reason="network")
 GONE = lost(SONNET, "not-run", "quota-exhausted")
@@ -78,8 +87,18 @@ def row(name: str, outcome: str, results: tuple[Result, ...] = CLEAN, *codes: st
 
 
 COVERAGE = [
-    row("whole-tree questions cover a change", "PASS", facts=BOTH, line="PASS"),
+    row("whole-tree questions cover what their answers name", "PASS", ALL, facts=BOTH, line="PASS"),
+    row("whole-tree questions cover nothing that no answer names", "INCOMPLETE", CLEAN, "uncovered",
+        facts=BOTH, says="docs/a.md (no answer names it as examined; it was put to"),
     row("diff questions cover what they hold", "PASS", units=DIFF, facts=AUTH, line="PASS"),
+    row("half of the files is enough for an answer and not for the change", "INCOMPLETE", CLEAN, "uncovered",
+        units=HALF, facts=BOTH, says="1 of 2 changed files not covered by any answer: docs/a.md"),
+    row("each half looked at by one vendor", "PASS",
+        (examining(HALF[0], "src/auth.py"), examining(HALF[1], "docs/a.md")), units=HALF, facts=BOTH),
+    row("a folder names no file", "INCOMPLETE",
+        tuple(examining(u, "src", "docs", ".") for u in HALF), "uncovered", units=HALF, facts=BOTH),
+    row("an answer that names a file of another question", "INCOMPLETE", ALL, "uncovered",
+        units=DIFF, facts=BOTH, says="docs/a.md (no probe asked about it)"),
     row(
         "a file that no question holds", "INCOMPLETE", CLEAN, "uncovered",
         units=DIFF, facts=BOTH, says="1 of 2 changed files not covered by any answer: docs/a.md",
@@ -91,7 +110,7 @@ COVERAGE = [
     row("one part of a split case is not answered", "INCOMPLETE",
         (*CLEAN, lost(BILLING[0]), lost(BILLING[1], "not-run", "budget")),
         "failed:timeout", "not-run", "one-vendor", "uncovered",
-        units=(*DIFF, *ONE_PART), facts=BOTH, says="docs/a.md (no answer to rely on)"),
+        units=(*DIFF, *ONE_PART), facts=BOTH, says="docs/a.md (no answer to rely on; it was put to"),
     row("a broken answer covers nothing", "INCOMPLETE", (broken(CODEX), broken(SONNET)),
         "contract", "contract", "one-vendor", "uncovered", units=DIFF, facts=AUTH),
     row("a folder in report mode covers nothing", "INCOMPLETE",
@@ -107,7 +126,11 @@ COVERAGE = [
     *(row(f"nobody sees the content of a {kind} file", "INCOMPLETE", CLEAN, "uncovered",
           facts=changed("x.bin", kind=kind), says=f"x.bin ({kind}: nobody has seen its content)")
       for kind in ("binary", "lfs", "submodule", "withheld")),
-    *(row(f"a {kind} is covered as text", "PASS", facts=changed("x.sh", kind=kind), line="PASS")
+    row("an excluded file", "INCOMPLETE", ALL, "uncovered", facts=changed("x.sh", kind="excluded"),
+        says="x.sh (excluded: left out of what is reviewed"),
+    row("a file of which only what is masked differs", "INCOMPLETE", ALL, "uncovered",
+        facts=changed("x.sh", kind="masked"), says="x.sh (masked: only what is masked as a secret differs"),
+    *(row(f"a {kind} is covered as text", "PASS", ALL, facts=changed("x.sh", kind=kind), line="PASS")
       for kind in ("mode", "link")),
     row("who reviews the head cannot see a deleted file", "INCOMPLETE", CLEAN, "uncovered",
         facts=changed("src/guard.py", status="deleted")),
@@ -124,7 +147,7 @@ COVERAGE = [
     row("ignored and not looked at is said", "PASS",
         units=DIFF, facts={**BOTH, **ignoring("docs/**")},
         line="PASS (1 of 2 changed files looked at by nobody: ignored by gate.uncovered)"),
-    row("ignored and looked at is not worth a word", "PASS",
+    row("ignored and looked at is not worth a word", "PASS", ALL,
         facts={**BOTH, **ignoring("docs/**")}, line="PASS"),
     row("everything ignored is the policy's word, and is said", "PASS",
         units=DIFF, facts={**changed("a.c", "b.c"), **ignoring("**")},

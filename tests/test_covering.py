@@ -9,24 +9,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prun_review.answers import lay
-from prun_review.covering import UNREADABLE, Cover, cover
-from prun_review.model import Answer, ChangedFile, Contract, ExecutorInfo, Plan, Policy, Result, Unit
+from prun_review.covering import Cover, cover
+from prun_review.model import Answer, ChangedFile, Contract, Plan, Policy, Result, Unit
 from tests.gate_situations import CODEX, PAIR, SONNET
-from tests.gatekit import EXECUTORS, HEADER, about, broken, changed, facts, lost, result, unit
-
-AGENTS = {name: EXECUTORS[name] for name in ("codex", "sonnet", "ruff")}
+from tests.gatekit import HEADER, about, broken, changed, facts, lost, result, unit
 
 
 def look(
     units: tuple[Unit, ...],
     results: tuple[Result, ...],
     *files: ChangedFile,
-    executors: dict[str, ExecutorInfo] = AGENTS,
     uncovered: tuple[str, ...] = (),
     alters: tuple[str, ...] = (),
 ) -> dict[str, Cover]:
     run = facts(change=files, gate=Policy(uncovered=uncovered), alters=alters)
-    return {c.file.path: c for c in cover(run, units, lay(Plan(units), results), executors)}
+    return {c.file.path: c for c in cover(run, units, lay(Plan(units), results))}
 
 
 def examined(of: Unit, *names: str) -> Result:
@@ -35,6 +32,8 @@ def examined(of: Unit, *names: str) -> Result:
 
 A, B = (changed(name)["change"][0] for name in ("src/a.py", "src/b.py"))
 GONE = changed("src/a.py", status="deleted")["change"][0]
+MOVED = ChangedFile("src/new.py", "src/old.py", "renamed")
+ODD = ChangedFile("odd\\name", "odd\\name")
 ON_A = about(CODEX, "src/a.py")
 RUFF = about(unit("ruff"), "src/a.py", "src/b.py", scope="tree")
 
@@ -42,18 +41,33 @@ RUFF = about(unit("ruff"), "src/a.py", "src/b.py", scope="tree")
 @pytest.mark.parametrize(
     ("of", "answer", "file", "covered"),
     [
-        (ON_A, result(ON_A), A, True),
-        (ON_A, result(ON_A), B, False),
-        (ON_A, result(ON_A), GONE, True),
+        (ON_A, examined(ON_A, "src/a.py"), A, True),
+        (ON_A, examined(ON_A, "docs/x.md", "src/a.py"), A, True),
+        (ON_A, examined(ON_A, "./src/a.py"), A, True),
+        (ON_A, examined(ON_A, "src"), A, False),
+        (ON_A, examined(ON_A, "src/"), A, False),
+        (ON_A, examined(ON_A, "."), A, False),
+        (ON_A, examined(ON_A, "a.py", "src/a.pyc", "src/a", "*"), A, False),
+        (ON_A, examined(ON_A, "src/b.py"), A, False),
+        (ON_A, examined(ON_A), A, False),
+        (ON_A, examined(ON_A, "src/a.py", "src/b.py"), B, False),
+        (ON_A, examined(ON_A, "src/a.py"), GONE, True),
+        (ON_A, examined(ON_A, "src"), GONE, False),
+        (about(CODEX, "src/new.py"), examined(CODEX, "src/old.py"), MOVED, False),
+        (about(CODEX, "src/new.py"), examined(CODEX, "src/new.py"), MOVED, True),
+        (about(CODEX, "odd\\name"), examined(CODEX, "odd\\name"), ODD, True),
         (ON_A, lost(ON_A), A, False),
         (ON_A, broken(ON_A), A, False),
-        (CODEX, result(CODEX), A, True),
-        (CODEX, result(CODEX), GONE, False),
-        (about(CODEX, "src/a.py", scope="tree"), result(CODEX), A, True),
-        (about(CODEX, "src/a.py", scope="tree"), result(CODEX), GONE, False),
-        (about(CODEX, reads=("src/**",), scope="tree"), result(CODEX), A, False),
-        (about(CODEX), result(CODEX), A, False),
-        (unit("codex", contract=Contract("prose")), result(CODEX), A, False),
+        (ON_A, replace(examined(ON_A, "src/a.py"), status="broken"), A, False),
+        (CODEX, examined(CODEX, "src/a.py"), A, True),
+        (CODEX, examined(CODEX, "src/b.py"), A, False),
+        (CODEX, examined(CODEX, "src"), A, False),
+        (CODEX, examined(CODEX, "src/a.py"), GONE, False),
+        (about(CODEX, "src/a.py", scope="tree"), examined(CODEX, "src/a.py"), A, True),
+        (about(CODEX, "src/a.py", scope="tree"), examined(CODEX, "src/a.py"), GONE, False),
+        (about(CODEX, reads=("src/**",), scope="tree"), examined(CODEX, "src/a.py"), A, False),
+        (about(CODEX), examined(CODEX, "src/a.py"), A, False),
+        (unit("codex", contract=Contract("prose")), examined(CODEX, "src/a.py"), A, False),
         (RUFF, examined(RUFF, "src/a.py"), A, True),
         (RUFF, examined(RUFF, "./src/a.py"), A, True),
         (RUFF, examined(RUFF, "src"), A, False),
@@ -72,21 +86,45 @@ def test_an_answer_covers_what_its_unit_holds(
     assert bool(found.why) is not covered
 
 
-@pytest.mark.parametrize("kind", UNREADABLE)
+@pytest.mark.parametrize("kind", ["binary", "lfs", "submodule", "withheld", "excluded", "masked"])
 def test_nobody_covers_what_nobody_can_read(kind: str) -> None:
-    found = look(PAIR, (result(CODEX), result(SONNET)), replace(A, kind=kind))["src/a.py"]
+    units = (*PAIR, ON_A)
+    answers = (examined(CODEX, "src/a.py"), examined(SONNET, "src/a.py"))
+    found = look(units, answers, replace(A, kind=kind))["src/a.py"]
     assert found.missing
-    assert found.why.startswith(kind)
+    assert found.why.startswith(f"{kind}: ")
+    assert "nobody has seen" in found.why
 
 
-def test_an_executor_that_nobody_recorded_must_say_what_it_went_through() -> None:
-    assert look((ON_A,), (result(ON_A),), A, executors={})["src/a.py"].missing
+@pytest.mark.parametrize(
+    ("answers", "why"),
+    [
+        (
+            (examined(CODEX, "src"), examined(SONNET, "src/b.py")),
+            "no answer names it as examined; it was put to",
+        ),
+        ((examined(CODEX, "src"), lost(SONNET)), "no answer names it as examined; it was put to"),
+        ((lost(CODEX), broken(SONNET)), "no answer to rely on; it was put to"),
+        ((), "no answer to rely on; it was put to"),
+    ],
+)
+def test_it_says_who_can_be_asked_again(answers: tuple[Result, ...], why: str) -> None:
+    units = (about(CODEX, "src/a.py"), about(SONNET, "src/a.py"))
+    said = look(units, answers, A)["src/a.py"].why
+    assert said.startswith(f"{why} {CODEX.id}")
+
+
+def test_one_of_many_files_skipped_is_the_one_that_is_named() -> None:
+    files = [ChangedFile(f"src/m{n}.py", f"src/m{n}.py") for n in range(12)]
+    of = about(CODEX, *(file.path for file in files))
+    found = look((of,), (examined(of, *(file.path for file in files[1:])),), *files)
+    assert [c.file.path for c in found.values() if c.missing] == ["src/m0.py"]
 
 
 def test_each_case_is_named_once() -> None:
     other = about(unit("codex", "panels/security/probe_y.py::probe_y"), "src/a.py")
     units = (ON_A, about(SONNET, "src/a.py"), other)
-    found = look(units, tuple(map(result, units)), A)["src/a.py"]
+    found = look(units, tuple(examined(u, "src/a.py") for u in units), A)["src/a.py"]
     assert found.cases == (ON_A.case, other.case)
 
 
@@ -121,6 +159,6 @@ def test_a_file_that_changes_the_review_is_not_missing_as_well() -> None:
 def test_every_file_is_spoken_of_in_its_order(files: list[ChangedFile], patterns: tuple[str, ...]) -> None:
     run = facts(change=tuple(files), gate=Policy(uncovered=patterns))
     units = (ON_A,)
-    covers = cover(run, units, lay(Plan(units), [result(ON_A)]), AGENTS)
+    covers = cover(run, units, lay(Plan(units), [examined(ON_A, "src/a.py")]))
     assert [c.file for c in covers] == files
     assert all(c.missing == (not c.cases and not patterns) for c in covers)

@@ -200,6 +200,7 @@ def check_the_change(
     for file in run.change:
         held = [u for u in units if u.brief.contract.kind == "findings" and sound(u, results.get(u.id))]
         seen = [u for u in held if file.path in u.files or (u.brief.scope == "tree" and not u.files)]
+        seen = [u for u in seen if (a := results[u.id].answer) and file.path in a.examined]
         if seen and file.kind != "binary":
             continue
         if file.path not in run.alters:
