@@ -18,6 +18,20 @@ PARSED_CAP = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
+class Altered:
+    """The files of a change that change the review."""
+
+    names: tuple[str, ...]
+    """Sorted, relative to the root of the trusted root's repository."""
+    digest: str
+    """sha256 over what they became; empty where there is none."""
+    gone: frozenset[bytes]
+    """Those that only the base has, as its listing names them."""
+    there: frozenset[bytes]
+    """The others, as the head's listing names them."""
+
+
+@dataclass(frozen=True, slots=True)
 class Watch:
     """Looks for what changes the review, in both listings."""
 
@@ -48,8 +62,8 @@ class Watch:
             else None
         )
 
-    def altered(self, shadow: Shadow, old: Listing, new: Listing) -> tuple[tuple[str, ...], str]:
-        """The files of the change that change the review, and a digest over what they became."""
+    def altered(self, shadow: Shadow, old: Listing, new: Listing) -> Altered:
+        """The files of the change that change the review."""
         before = {public_name(n): e for n, e in _every(old) if self.old(n)}
         after = {name: e for n, e in _every(new) if self.new(n) and (name := self._aligned(n))}
         differ = [
@@ -59,7 +73,12 @@ class Watch:
         ]
         names = tuple(n for n in differ if not _equivalent(shadow, n, before.get(n), after.get(n)))
         told = "".join(f"{name}\0{_same_id(after.get(name))}\0" for name in names)
-        return names, hashlib.sha256(told.encode()).hexdigest() if names else ""
+        return Altered(
+            names,
+            hashlib.sha256(told.encode()).hexdigest() if names else "",
+            frozenset(before[n].name for n in names if n in before and n not in after),
+            frozenset(after[n].name for n in names if n in after),
+        )
 
 
 BLIND = Watch(".", ".", lambda name: False)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from prun_review import patch
+from prun_review.altering import Altered
 from prun_review.change import READABLE, Change, FileChange
 from prun_review.git import GITLINK, LINK, Entry
 from prun_review.model import ChangedFile
@@ -89,6 +90,24 @@ def compare(shadow: Shadow, old: Side, new: Side, screen: Screen) -> Change:
     sections = _sections(shadow, {n: m for n, m in enumerate(moved) if m.kind in READABLE and m.edited})
     files = [_change(one, sections.get(n)) for n, one in enumerate(moved)]
     return Change(tuple(sorted(files, key=lambda f: f.path)))
+
+
+def paths_of(change: Change, old: Side, new: Side, altered: Altered) -> tuple[str, ...]:
+    """The changed files among those that change the review.
+
+    One that got another name is looked for under its name in the head: what it became elsewhere counts
+    as any other file.
+    """
+
+    def public(side: Side, names: frozenset[bytes]) -> set[str]:
+        cut = len(side.prefix)
+        inside = {name[cut:] for name in names if name.startswith(side.prefix)}
+        known = {e.name: name for name, e in side.entries.items() if e.name in inside}
+        return {known.get(name, named(name)) for name in inside}
+
+    gone, there = public(old, altered.gone), public(new, altered.there)
+    records = change.records()
+    return tuple(f.path for f in records if f.path in (gone if f.status == "deleted" else there))
 
 
 def _moved(

@@ -17,6 +17,7 @@ from pathlib import Path
 from prun_review import git
 from prun_review.errors import TreeError
 from prun_review.git import GITLINK, Entry, Repository
+from prun_review.publicnames import public_name
 from prun_review.shadow import Shadow
 
 HISTORY = "fetch the whole history: fetch-depth: 0 for actions/checkout, or git fetch --unshallow"
@@ -38,8 +39,14 @@ class Ends:
     """The work tree on top of it is reviewed, and not the commit alone."""
     base: str = ""
     """SHA of the commit that the change goes to; empty where no change is reviewed."""
-    merge_base: str = ""
+    merge_bases: tuple[str, ...] = ()
+    """All commits that the two have in common last, each no ancestor of another; compared with the first."""
     notes: tuple[str, ...] = ()
+
+    @property
+    def merge_base(self) -> str:
+        """The one that is compared with; empty where there is none."""
+        return self.merge_bases[0] if self.merge_bases else ""
 
 
 def find(repo: Path, base: str, head: str, root: Path) -> Ends:
@@ -189,7 +196,7 @@ def meet(found: Ends, shadow: Shadow) -> Ends:
         )
     others = ", ".join(sha[:12] for sha in out[1:])
     note = f"several merge bases: compared with {out[0][:12]}, not with {others}"
-    return replace(found, merge_base=out[0], notes=(note,) if others else ())
+    return replace(found, merge_bases=tuple(out), notes=(note,) if others else ())
 
 
 def _cut(shadow: Shadow, repositories: Iterable[Repository]) -> set[str]:
@@ -210,6 +217,22 @@ def _cut(shadow: Shadow, repositories: Iterable[Repository]) -> set[str]:
     if cut:
         shadow.write("shallow", "".join(f"{sha}\n" for sha in sorted(cut)).encode())
     return cut
+
+
+def tracked_runs(root: Path, place: Path) -> tuple[str, ...]:
+    """What git tracks at or below ``.prun/`` of the trusted root, relative to that, sorted: whoever may
+    commit can have written it.  ``place`` is for a shadow; none where that folder is in no repository."""
+    try:
+        repository = git.find(root)
+        commit = git.head(repository)
+    except TreeError:
+        return ()
+    shadow = Shadow(place, repository, git.object_format(commit))
+    prefix = os.fsencode(repository.prefix)
+    listed = {e.name for e in (*shadow.index(), *shadow.tree(commit, f"{repository.prefix}.prun"))}
+    below = (name[len(prefix) :] for name in listed if name.startswith(prefix))
+    # In any case: some file systems do not tell the spellings apart.
+    return tuple(sorted(public_name(name) for name in below if name.split(b"/")[0].lower() == b".prun"))
 
 
 def position(found: Ends, root: Path, repository: Repository) -> str | None:

@@ -506,8 +506,9 @@ class ChangedFile:
     status: str = "modified"
     """``added``, ``deleted``, ``modified`` or ``renamed``."""
     kind: str = "text"
-    """``text``, ``link``, ``binary``, ``lfs``, ``submodule``, ``mode`` (only its mode changed) or
-    ``withheld`` (never sent)."""
+    """``text``, ``link``, ``binary``, ``lfs``, ``submodule``, ``mode`` (only its mode changed),
+    ``masked`` (only masked text differs), ``withheld`` (never sent) or ``excluded`` (no part of the
+    reviewed tree; the note says by what)."""
     added: int = 0
     """Lines."""
     deleted: int = 0
@@ -588,6 +589,8 @@ class RunFacts:
     revision: Revision = field(default_factory=Revision)
     integrity: tuple[Reason, ...] = ()
     """What happened to the snapshot and the repository during the run."""
+    doubts: tuple[Reason, ...] = ()
+    """What was known before the first dispatch and speaks against green."""
     stopped: str = ""
     """Why the run ended early (``-x``, ``interrupted``), or empty."""
     items_failed: int = 0
@@ -604,11 +607,16 @@ class RunFacts:
     """All files of the reviewed change, sorted; empty also where no change is reviewed."""
     alters: tuple[str, ...] = ()
     """Files of the change that change the review itself: panels, conftest, policy, configuration."""
+    alters_paths: tuple[str, ...] = ()
+    """Those of ``alters`` that are in ``change``, under the :attr:`ChangedFile.path` that they have there."""
     alters_digest: str = ""
     """sha256 over what ``alters`` became: what a person accepts."""
     acceptances: tuple[Acceptance, ...] = ()
     """All of the trusted root's file, expired ones too."""
     carried: tuple[Carried, ...] = ()
     """Blockers of ``--prun-previous``."""
+    masked: tuple[str, ...] = ()
+    """``file:line kind`` of places in changed files that are masked as secrets, on either side, sorted;
+    50 at most."""
     profile: str = "trusted"
     """``trusted`` or ``untrusted``."""

@@ -114,6 +114,13 @@ class ReviewedTree:
     that the trusted root lies in."""
     alters_digest: str
     """sha256 over what they became; empty where there is none."""
+    altering_paths: tuple[str, ...]
+    """Those of ``alters`` that ``change`` holds, under the names that they have there."""
+    merge_bases: tuple[str, ...]
+    """All merge bases, first the one that is compared with; none where no change is reviewed.  With
+    several, what one of them lacks may have come back by the change without being in it."""
+    tracked_runs: tuple[str, ...]
+    """What git tracks at or below ``.prun/`` of the trusted root: no run of ours, but a committer's word."""
     redacted: tuple[Spot, ...]
     """What the redactor recorded."""
     before: RepositoryState
@@ -128,6 +135,8 @@ class ReviewedTree:
         self.before = repository_state(self._folder)
         self._shadow = ends.shadow_of(found, scratch.path / "git")
         self._ends = ends.meet(found, self._shadow)
+        self.merge_bases = self._ends.merge_bases
+        self.tracked_runs = ends.tracked_runs(order.root, scratch.path / "git.root")
         self._root = ends.position(found, order.root, found.trusted)
         watch = self._watch(order)
         self._taken = taken.build(
@@ -151,7 +160,7 @@ class ReviewedTree:
 
     def _take_change(self, selection: Selection, screen: Screen, watch: Watch) -> None:
         """Take the merge base, and what differs from it."""
-        self.change, self.alters, self.alters_digest = None, (), ""
+        self.change, self.alters, self.altering_paths, self.alters_digest = None, (), (), ""
         entries: Mapping[str, Entry] = {}
         left_out: Mapping[str, str] = {}
         if self._ends.base:
@@ -159,7 +168,9 @@ class ReviewedTree:
             old = Side(selection.prefix, former.listing, former.entries, screen(former.entries))
             new = Side(self._selection.prefix, self._taken.listing, self._taken.entries, self._shown)
             self.change = changeset.compare(self._shadow, old, new, screen)
-            self.alters, self.alters_digest = watch.altered(self._shadow, old.listing, new.listing)
+            altered = watch.altered(self._shadow, old.listing, new.listing)
+            self.alters, self.alters_digest = altered.names, altered.digest
+            self.altering_paths = changeset.paths_of(self.change, old, new, altered)
             left_out = {**former.left_out, **dict.fromkeys(old.shown.withheld, WITHHELD)}
             entries = old.shown.entries
         self._base_entries = entries

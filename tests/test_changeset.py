@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -445,6 +446,11 @@ def test_merge_commits_and_criss_cross(branches: Path) -> None:
         first, second = git(branches, "merge-base", "--all", "main", "topic").split()
         assert tree.revision.merge_base == first
         assert any(f"compared with {first[:12]}, not with {second[:12]}" in n for n in tree.revision.notes)
+        assert tree.merge_bases == (first, second)
+    with take(branches, base="main", head="main") as tree:
+        assert tree.merge_bases == (git(branches, "rev-parse", "main"),)
+    with take(branches) as tree:
+        assert tree.merge_bases == ()
 
 
 class TestShallow:
@@ -665,6 +671,67 @@ def test_only_the_reviewed_folder_is_compared(project: Path) -> None:
         with take(project / "app", base="main", head=head) as tree:
             assert set(files(tree)) == {"b.py"}
             assert tree.names == tree.base_names == ("b.py",)
+
+
+def test_names_of_the_review_and_of_the_change_are_not_mixed_up(project: Path) -> None:
+    write(project, {"conftest.py": "2\n", "src/conftest.py": "2\n", "src/a.py": "2\n"})
+    with take(project / "src", base="main", root=project) as tree:
+        assert set(files(tree)) == {"a.py", "conftest.py"}  # this conftest.py is not the one that alters
+        assert (tree.alters, tree.altering_paths) == (("conftest.py",), ())
+    with take(project / "src", base="main", root=project, guarded=["src/a.py"]) as tree:
+        assert tree.alters == ("conftest.py", "src/a.py")
+        assert tree.altering_paths == ("a.py",)
+    with take(project, base="main") as tree:
+        assert tree.alters == tree.altering_paths == ("conftest.py",)
+
+
+def test_what_a_file_of_the_review_was_renamed_to_is_an_ordinary_file(project: Path) -> None:
+    write(project, {"conftest.py": numbered(20)})
+    commit(project)
+    git(project, "mv", "conftest.py", "src/moved.py")
+    (project / "app").mkdir(exist_ok=True)
+    with take(project, base="main") as tree:
+        assert told(tree)["src/moved.py"] == ("renamed", "text", "conftest.py")
+        assert (tree.alters, tree.altering_paths) == (("conftest.py",), ())
+    git(project, "mv", "src/moved.py", "pytest.ini")
+    with take(project, base="main") as tree:
+        assert told(tree)["pytest.ini"] == ("renamed", "text", "conftest.py")
+        assert (tree.alters, tree.altering_paths) == (("conftest.py", "pytest.ini"), ("pytest.ini",))
+    (project / "pytest.ini").unlink()
+    with take(project, base="main") as tree:
+        assert tree.alters == tree.altering_paths == ("conftest.py",)
+
+
+@pytest.mark.parametrize("below", ["", "tools/review"])
+def test_runs_that_git_tracks_are_told(project: Path, below: str) -> None:
+    root = project / below
+    write(root, {".prun/runs/1/run.json": "{}\n", "x": "1\n"})
+    with take(project, root=root) as tree:
+        assert tree.tracked_runs == ()
+    git(root, "add", "-f", ".prun")
+    with take(project, root=root) as tree:
+        assert tree.tracked_runs == (".prun/runs/1/run.json",)
+    commit(project)
+    git(root, "rm", "-q", "-r", "--cached", ".prun")
+    with take(project, root=root) as tree:  # what a commit brought is still on disk
+        assert tree.tracked_runs == (".prun/runs/1/run.json",)
+    git(project, "commit", "-q", "-m", "gone")
+    shutil.rmtree(root / ".prun")
+    (root / ".prun").symlink_to("src")
+    git(root, "add", "-f", ".prun")
+    with take(project, root=root) as tree:
+        assert tree.tracked_runs == (".prun",)
+
+
+def test_runs_tracked_elsewhere_are_not_told(project: Path, tmp_path: Path) -> None:
+    write(project, {"src/.prun/runs/1/x": "1\n"})
+    commit(project)
+    with take(project) as tree:
+        assert tree.tracked_runs == ()
+    with take(project, root=project / "src") as tree:
+        assert tree.tracked_runs == (".prun/runs/1/x",)
+    with take(project, root=tmp_path) as tree:
+        assert tree.tracked_runs == ()
 
 
 # --- redaction ------------------------------------------------------------------------------
