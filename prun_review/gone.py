@@ -1,118 +1,154 @@
-"""What a change takes away without putting anything in its place.  Pure.
+"""What a change takes away: lines that others replace, and names that nothing declares any more.  Pure.
 
-Such code has no line in the head.  Who reviews the head can only point to what is left of it: the lines
-around, or the heading of the block that it was taken from.  Lines that others replace are not gone.
+A name that is gone breaks code that the change never touched: ``import os`` is gone and ``os.path.join``
+stands where it stood.  Names are told without knowing the language, so that too many count rather than
+too few: every word of a deleted line (of a deleted file all of them) that no added line of the change
+holds.  Where the deleted line declares the name (an import, a definition, an assignment), only a line
+that declares it again brings it back; a use or a comment does not.  A deleted or renamed file takes away
+its stem and its module path.  Prose takes no names away.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
 
-from prun_review.change import FileChange
-from prun_review.quotes import Span, touches
+from prun_review.change import Change, FileChange
 
-AROUND = 3
-"""Lines around what is gone in which a finding may be about it: the context that a diff shows."""
-_SURELY_NO_CODE = ("# ", "// ", "/* ", "<!-- ")
-_HARDLY_CODE = ("#", "//", "/*", "*", "--", "<!--", ";", "%")
-"""How comments begin: a line that is gone must be one, one that came in its place may be."""
-_CLOSING = (")", "]", "}", "{")
+_NAME = re.compile(r"[^\W\d]\w+")
+_ANY = re.compile(r"[^\W\d]\w*")
+_HYPHENS = re.compile(r"\w+(?:-\w+)+")
+_SHOWN = 200
+"""Characters of a name; longer runs are data."""
+_PROSE = (".md", ".rst", ".adoc")
+_COMMENT = re.compile(
+    r"\s*(?:/\*(?:(?!\*/).)*(?:\*/\s*)?|<!--(?:(?!-->).)*(?:-->\s*)?|//.*"
+    r"|#(?!\s*(?:if|ifn?def|else|elif|endif|define|undef|include|import|pragma|error)\b|\[).*)\Z"
+)
+"""A line that is a comment from end to end: code may follow ``/* this */``, and ``# define`` is code."""
+_LIKE_COMMENT = ("#", "//", "/*", "*", "--", "<!--", ";", "%")
+"""How a line begins that may be one: it brings no name back."""
+_DECLARES = frozenset(
+    re.findall(
+        r"\w+",
+        "import from use using include require def class func function fn fun sub struct type typedef"
+        " interface trait enum union namespace module package const let var val static define export",
+    )
+)
+_NO_TARGET = re.compile(r"[(\[{.\"'!<>=]")
+"""What stands before a ``=`` that assigns to no plain name."""
+KEYWORDS = _DECLARES | frozenset(
+    re.findall(
+        r"\w+",
+        "False None True and as assert async auto await bool boolean break bytes case catch char cls continue"
+        " default del delete dict do double echo elif else end except extends extern false fi final finally"
+        " float for foreach global goto if implements in inline instanceof int is isset lambda len list long"
+        " match mut my new nil nonlocal not null object of or pass print private protected pub public raise"
+        " range return self set short signed sizeof str string super switch template then this throw throws"
+        " true try tuple typeof undef undefined unsigned virtual void volatile when where while with yield",
+    )
+)
+"""Words that are names of nothing that one change could take away from all others."""
 
 
 @dataclass(frozen=True)
-class Gone:
-    """Where code of a file is gone without replacement, in lines of the head."""
+class Lost:
+    """The names that a change takes away."""
 
-    zones: tuple[Span, ...] = ()
-    """The lines around each such place."""
-    headings: frozenset[int] = frozenset()
-    """Headings of the blocks that it was taken from."""
+    names: frozenset[str] = frozenset()
+    modules: frozenset[tuple[str, str]] = frozenset()
+    """Folder and stem of files that are gone under that name."""
 
-    def near(self, span: Span) -> str:
-        """How a stretch of lines stands to it; empty for not at all."""
-        if any(first <= span[1] and span[0] <= last for first, last in self.zones):
-            return "beside it"
-        return "in the block that it heads" if touches(self.headings, span) else ""
-
-
-def missing(file: FileChange, lines: Sequence[str]) -> Gone:
-    """What of a changed file is gone; ``lines`` are those of the head."""
-    gaps = list(_gaps(file))
-    return Gone(
-        tuple((first - AROUND, last + AROUND) for first, last, _ in gaps),
-        _headings(lines, {first: indent for first, _, indent in gaps}),
-    )
+    def held(self, text: str) -> str:
+        """The first of them that stands in a text; empty for none."""
+        before = ""
+        word: str
+        for word in _ANY.findall(text):
+            if word in KEYWORDS:
+                continue
+            if (before, word) in self.modules:
+                return f"{before}.{word}"
+            if word in self.names:
+                return word
+            before = word
+        return next((found[0] for found in _HYPHENS.finditer(text) if found[0] in self.names), "")
 
 
-@dataclass
-class _Run:
-    """Lines of a diff that follow each other, gone or come."""
-
-    at: int
-    """The line of the head that follows what stands before."""
-    gone: list[tuple[int, str]] = field(default_factory=list)
-    come: list[tuple[int, str]] = field(default_factory=list)
+def words(text: str) -> Iterator[str]:
+    """The names in a text, in order: no keywords, no single letters."""
+    return (w for w in _NAME.findall(text) if w not in KEYWORDS and len(w) <= _SHOWN)
 
 
-def _runs(file: FileChange) -> Iterator[_Run]:
-    for hunk, rows in file.numbered():
-        run = _Run(hunk.new_start + (hunk.new_count == 0))
-        for old, new, text in rows:
-            if new is None and old is not None:
-                run.gone.append((old, text[1:]))
-            elif old is None and new is not None:
-                run.come.append((new, text[1:]))
-            else:
-                if run.gone or run.come:
-                    yield run
-                run = _Run((new or 0) + 1)
-        if run.gone or run.come:
-            yield run
+@lru_cache(maxsize=2)  # every reviewer's findings ask this of the same change
+def lost(change: Change) -> Lost:
+    """The names that a change takes away; the work grows with its lines alone."""
+    gone: set[str] = set()
+    undeclared: set[str] = set()
+    back: set[str] = set()
+    redeclared: set[str] = set()
+    for file in change.files:
+        prose = file.old_path.lower().endswith(_PROSE)
+        for line in (line for hunk in file.hunks for line in hunk.lines):
+            text = line[1:]
+            if line[:1] == "+" and not text.lstrip().startswith(_LIKE_COMMENT):
+                back.update(words(text))
+                redeclared.update(_declared(text))
+            elif line[:1] == "-" and not prose and not _COMMENT.match(text):
+                gone.update(words(text))
+                undeclared.update(_declared(text))
+    stems, modules = _modules(change)
+    return Lost(frozenset((gone - back) | (undeclared - redeclared) | stems), frozenset(modules))
+
+
+def _declared(text: str) -> Iterator[str]:
+    """The names that a line may declare."""
+    if not _DECLARES.isdisjoint(re.findall(r"\w+", text[:_SHOWN])[:3]):
+        yield from words(text)
+        return
+    target, equals, value = text[:_SHOWN].partition("=")
+    if equals and value[:1] not in ("=", ">") and not _NO_TARGET.search(target):
+        yield from words(target)
+
+
+def _modules(change: Change) -> tuple[set[str], set[tuple[str, str]]]:
+    """Stems, and folders with stems, under which files can no more be found."""
+    kept = {_module(f.path) for f in change.files if f.file.status != "deleted"}
+    gone = {_module(f.old_path) for f in change.files if f.file.status in ("deleted", "renamed")} - kept
+    stems = {stem for _, stem in gone} - {stem for _, stem in kept}
+    return {stem for stem in stems if len(stem) > 1 and stem not in KEYWORDS}, gone
+
+
+def _module(path: str) -> tuple[str, str]:
+    folder, _, name = path.rpartition("/")
+    stem = name.partition(".")[0]
+    if stem in ("__init__", "index", "mod"):
+        folder, _, stem = folder.rpartition("/")
+    return folder.rpartition("/")[2], stem
+
+
+# --- lines ------------------------------------------------------------------------------------
 
 
 def replaced(file: FileChange) -> Iterator[tuple[int, int]]:
     """Every old line that is gone where others came, with the line of the head that stands in its place."""
-    for run in _runs(file):
-        if run.come:
-            yield from ((old, run.come[min(n, len(run.come) - 1)][0]) for n, (old, _) in enumerate(run.gone))
+    for gone, come in _runs(file):
+        if come:
+            yield from ((old, come[min(n, len(come) - 1)]) for n, old in enumerate(gone))
 
 
-def _gaps(file: FileChange) -> Iterator[tuple[int, int, int]]:
-    """First and last line of the head at each place where more code is gone than came, and its depth."""
-    for run in _runs(file):
-        gone = [t for _, t in run.gone if t.strip() and not t.lstrip().startswith(_SURELY_NO_CODE)]
-        come = [t for _, t in run.come if t.strip() and not t.lstrip().startswith(_HARDLY_CODE)]
-        if len(gone) > len(come):
-            first, last = (run.come[0][0], run.come[-1][0]) if run.come else (run.at, run.at - 1)
-            yield first, last, min(map(_indent, gone))
-
-
-def _indent(text: str) -> int:
-    wide = text.expandtabs(8)
-    return len(wide) - len(wide.lstrip())
-
-
-def _headings(lines: Sequence[str], gaps: dict[int, int]) -> frozenset[int]:
-    """Lines that enclose the gaps, told by indentation: of each block the one that it hangs on.
-
-    A heading of several lines (a signature, decorators) counts as a whole.
-    """
-    found: set[int] = set()
-    open_blocks: list[tuple[int, tuple[int, ...]]] = []
-    for number in range(1, len(lines) + 2):
-        if number in gaps:
-            found.update(n for indent, heads in open_blocks if indent < gaps[number] for n in heads)
-        text = lines[number - 1] if number <= len(lines) else ""
-        if not text.strip():
-            continue
-        indent = _indent(text)
-        heads: tuple[int, ...] = (number,)
-        while open_blocks and open_blocks[-1][0] >= indent:
-            level, above = open_blocks.pop()
-            closes = text.lstrip().startswith(_CLOSING)
-            decorates = lines[above[0] - 1].lstrip().startswith("@") and above[-1] == number - 1
-            if level == indent and (closes or decorates):
-                heads = (*above, number)
-        open_blocks.append((indent, heads))
-    return frozenset(found)
+def _runs(file: FileChange) -> Iterator[tuple[list[int], list[int]]]:
+    """Lines of a diff that follow each other, gone and come."""
+    for _, rows in file.numbered():
+        gone: list[int] = []
+        come: list[int] = []
+        for old, new, _ in rows:
+            if new is None and old is not None:
+                gone.append(old)
+            elif old is None and new is not None:
+                come.append(new)
+            else:
+                yield gone, come
+                gone, come = [], []
+        yield gone, come

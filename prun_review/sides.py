@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from prun_review.change import Change
+from prun_review.guessing import module, modules, spellings
 from prun_review.located import Tree, clamped, joined, nowhere, readings, shifted, told, too_short
 from prun_review.model import Finding, Place
 from prun_review.paths import Names, candidates, line_suffix, normalise_path, suspicious
@@ -126,7 +127,7 @@ class Sides:
         return None
 
     def spelled(self, cause: Place) -> Place:
-        """A cause with its file as one of the trees spells it, where one knows it."""
+        """A cause with its file as one of the trees spells it, by a guess where no other way tells."""
         for path, line, _ in readings(cause.file):
             path = self.pre_image(path) or path
             for candidate in candidates(path, prefixes=self.new.prefixes, names=self.every_name):
@@ -135,7 +136,24 @@ class Sides:
                 )
                 if known:
                     return replace(cause, file=candidate, line=cause.line or line)
+        guesses = list(spellings(cause.file))
+        for guess in (self._changed_guess, self._any_guess):  # the change first: in doubt a finding gates
+            for path, line in guesses:
+                if near := guess(path):
+                    return replace(cause, file=near, line=cause.line or line)
         return replace(cause, file=normalise_path(cause.file, prefixes=self.new.prefixes))
+
+    def _changed_guess(self, path: str) -> str | None:
+        exact = path if path in self.changed_names.exact else self.changed_names.guess(path)
+        return exact or module(path, self._modules)
+
+    def _any_guess(self, path: str) -> str | None:
+        names = self.every_name
+        return None if names is None else path if path in names.exact else names.guess(path)
+
+    @cached_property
+    def _modules(self) -> Mapping[str, Sequence[str]]:
+        return modules(self.changed_names.exact)
 
 
 def ground_in_change(finding: Finding, sides: Sides) -> Finding:

@@ -40,12 +40,12 @@ def search(user, text):
     return db.run(query, text)
 
 
-def far(user):
-    return eval(user.formula)
+def far(row):
+    return eval(row.formula)
 
 
-def end(user):
-    return exec(user.script)"""
+def end(row):
+    return exec(row.script)"""
 NEW = (
     OLD.replace("    require_admin(user)\n", "")  # 11 is gone: what follows has a number less
     .replace('"select * from t where x = ?"', '"select * from t where x = " + text')  # 20, was 21
@@ -62,7 +62,7 @@ MOVED = Two(
     renamed={"src/new.py": "src/old.py"},
 )
 
-EVAL = "return eval(user.formula)"
+EVAL = "return eval(row.formula)"
 Q: dict[str, tuple[dict[str, Any], str, bool, bool]] = {
     # what is said: placement, caused, beside
     "an added line": ({"line": 20, "quote": "select * from t where x = "}, "added", False, False),
@@ -101,14 +101,14 @@ Q: dict[str, tuple[dict[str, Any], str, bool, bool]] = {
         False,
         False,
     ),
-    "context": ({"line": 23, "quote": "def far"}, "context", False, True),
+    "context": ({"line": 23, "quote": "def far"}, "context", False, False),
     "context above": ({"line": 17, "quote": "return render(row)"}, "pre-existing", False, True),
-    "context of replaced lines": ({"line": 19, "quote": "def search(user, text):"}, "context", False, True),
+    "context of replaced lines": ({"line": 19, "quote": "def search(user, text):"}, "context", False, False),
     "context on the old side": (
         {"line": 20, "quote": "def search(user, text):", "side": "old"},
         "context",
         False,
-        True,
+        False,
     ),
     "context without a quote": ({"line": 19}, "context", False, False),
     "around what is gone": ({"line": 11, "quote": "db.remove(row)"}, "context", False, False),
@@ -160,11 +160,11 @@ Q: dict[str, tuple[dict[str, Any], str, bool, bool]] = {
         False,
         False,  # three lines above a hunk
     ),
-    "caused far from the change": (
+    "caused a few lines above the change": (
         {"line": 25, "quote": EVAL, "cause": Place("src/app.py", 1)},
         "pre-existing",
         False,
-        True,
+        False,
     ),
     "caused by a changed file": (
         {"line": 25, "quote": EVAL, "cause": Place("src/app.py")},
@@ -182,7 +182,7 @@ Q: dict[str, tuple[dict[str, Any], str, bool, bool]] = {
         {"line": 25, "quote": EVAL, "cause": Place("nope.py", 20)},
         "pre-existing",
         False,
-        True,
+        False,
     ),
     "caused by the old name of a file": (
         {"line": 25, "quote": EVAL, "cause": Place("src/old.py", 99)},
@@ -194,7 +194,7 @@ Q: dict[str, tuple[dict[str, Any], str, bool, bool]] = {
         {"line": 19, "quote": "def search(user, text):", "cause": Place("src/app.py", 19)},
         "context",
         False,
-        True,
+        False,
     ),
     "an added line with a cause": (
         {"line": 20, "quote": "select * from t where x = ", "cause": Place("src/app.py", 21)},
@@ -270,7 +270,7 @@ WHOLE = Two(
         ({"file": "key.pem", "line": 1, "quote": "PRIVATE KEY"}, "added", False),
         ({"file": "key.pem", "side": "old"}, "deleted", False),
         ({"file": "vendor"}, "added", False),
-        ({"file": "mode.sh", "line": 1, "quote": "rm -rf $1"}, "pre-existing", True),
+        ({"file": "mode.sh", "line": 1, "quote": "rm -rf $1"}, "pre-existing", False),
         ({"file": "mode.sh"}, "outside", False),
         ({"file": "lib/a.py", "line": 1, "quote": "call()"}, "pre-existing", True),
         ({"file": "dir/a.py", "line": 1, "quote": "call()", "side": "old"}, "pre-existing", True),
@@ -333,25 +333,25 @@ DEEP = f"class A:\n    @route\n    def f(\n        u,\n    ):\n        if u:\n{i
             f"def f(u):\n    need(u)\n    go(u)\n{FILLER}",
             f"def f(u):\n    # fine\n    go(u)\n{FILLER}",
             {"line": 3, "quote": "go(u)"},
-            "the change takes code away beside it",
+            "it stands beside what the change edits",
         ),
         (  # a check and its neighbour become one line
             f"def f(u):\n    need(u)\n    x = 1\n    go(u)\n{FILLER}",
             f"def f(u):\n    x = 2\n    go(u)\n{FILLER}",
             {"line": 3, "quote": "go(u)"},
-            "the change takes code away beside it",
+            "it stands beside what the change edits",
         ),
         (  # the heading of a long function, far from the check that is gone
             f"{DEEP}\n            need(u)\n        go(u)",
             f"{DEEP}\n        go(u)",
             {"line": 2, "quote": "@route"},
-            "the change takes code away in the block that it heads",
+            "it heads a block that the change edits",
         ),
         (
             f"void f(int u)\n{{\n{indent(FILLER, '  ')}\n  need(u);\n}}",
             f"void f(int u)\n{{\n{indent(FILLER, '  ')}\n}}",
             {"line": 1, "quote": "void f(int u)"},
-            "the change takes code away in the block that it heads",
+            "it heads a block that the change edits",
         ),
     ],
 )  # fmt: skip
@@ -376,12 +376,9 @@ def test_in_doubt_it_is_not_beside(old: str, new: str, fields: dict[str, Any], w
             f"if u:\n{indent(FILLER, '    ')}",
             {"line": 1, "quote": "if u:"},
         ),
-        # nothing is gone but a comment
-        (f"a(u)\n# b\nc(u)\n{FILLER}", f"a(u)\nc(u)\n{FILLER}", {"line": 1, "quote": "a(u)"}),
-        # lines come and none goes
-        (f"a(u)\nc(u)\n{FILLER}", f"a(u)\nb(u)\nc(u)\n{FILLER}", {"line": 1, "quote": "a(u)"}),
-        # the body of a function is replaced
-        ("def f(u):\n    a(u)\n    b(u)", "def f(u):\n    c(u)\n    d(u)", {"line": 1, "quote": "def f(u):"}),
+        # lines come and go, far from it
+        (f"a(u)\n{FILLER}\nc(u)", f"a(u)\n{FILLER}\nb(u)", {"line": 1, "quote": "a(u)"}),
+        (f"a(u)\n{FILLER}\nc(u)", f"a(u)\n{FILLER}\nb(u)\nc(u)", {"line": 1, "quote": "a(u)"}),
     ],
 )
 def test_what_is_proven_is_beside(old: str, new: str, fields: dict[str, Any]) -> None:
