@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from prun_review import patch
@@ -10,7 +10,7 @@ from prun_review.altering import Altered
 from prun_review.change import READABLE, Change, FileChange
 from prun_review.git import GITLINK, LINK, Entry
 from prun_review.model import ChangedFile
-from prun_review.publicnames import named
+from prun_review.publicnames import fitting, named
 from prun_review.shadow import Shadow, batches
 from prun_review.shown import Screen, Shown
 from prun_review.taken import Listing
@@ -33,6 +33,12 @@ class Side:
     entries: Mapping[str, Entry]
     """Files as they were taken, by public name."""
     shown: Shown
+
+    def excluded(self) -> dict[bytes, Entry]:
+        """What the selection leaves out of the folder, by name relative to it."""
+        cut = len(self.prefix)
+        watched = self.listing.watched.items()
+        return {name[cut:]: e for name, e in watched if name.startswith(self.prefix)}
 
     def all(self) -> dict[bytes, _File]:
         """All that is under review, submodules too, by name relative to the folder."""
@@ -86,9 +92,36 @@ def compare(shadow: Shadow, old: Side, new: Side, screen: Screen) -> Change:
     """The change between two trees, as reviewers may see it."""
     moved = _moved(shadow, old.all(), new.all(), screen)
     pointers, binaries = _pointers(shadow, moved), _binaries(shadow, moved)
-    moved = [_kind(one, pointers, binaries, screen) for one in moved]
+    moved = [_hidden(_kind(one, pointers, binaries, screen)) for one in moved]
     sections = _sections(shadow, {n: m for n, m in enumerate(moved) if m.kind in READABLE and m.edited})
     files = [_change(one, sections.get(n)) for n, one in enumerate(moved)]
+    return Change(tuple(sorted(files, key=lambda f: f.path)))
+
+
+def with_excluded(
+    change: Change, old: Side, new: Side, altered: Altered, leaves_out: Callable[[bytes], str]
+) -> Change:
+    """The change together with what differs of files that are no part of the reviewed tree.
+
+    Nothing of their content is shown.  What changes the review is told elsewhere.  ``leaves_out`` says by
+    which pattern a name is excluded.
+    """
+    was, now = old.excluded(), new.excluded()
+    used = {name for file in change.files for name in (file.path, file.old_path)}
+    files = list(change.files)
+    for raw in sorted({*was, *now}):
+        before, after = was.get(raw), now.get(raw)
+        told = old.prefix + raw in altered.gone or new.prefix + raw in altered.there
+        if told or _identity(before) == _identity(after):
+            continue
+        name = named(raw)
+        while name in used:
+            name = fitting(f"{name}~")
+        used.add(name)
+        status = "added" if not before else "deleted" if not after else "modified"
+        note = f"excluded by {leaves_out(raw)}"
+        record = ChangedFile(name, name if before else "", status, "excluded", note=note)
+        files.append(FileChange(record, (), f"{_identity(before)} {_identity(after)}"))
     return Change(tuple(sorted(files, key=lambda f: f.path)))
 
 
@@ -179,6 +212,16 @@ def _kind(one: _Moved, pointers: set[str], binaries: set[str], screen: Screen) -
     return replace(one, kind="text" if one.edited or one.renamed else "mode", note=note)
 
 
+def _hidden(one: _Moved) -> _Moved:
+    """The same, with a kind of its own where all that differs of its content is masked."""
+    old, new = one.old, one.new
+    if one.kind not in READABLE or not one.edited or not old or not new or old.shown != new.shown:
+        return one
+    return replace(
+        one, kind="masked", note="; ".join(filter(None, (one.note, "only what is masked differs")))
+    )
+
+
 def _sections(shadow: Shadow, moved: Mapping[int, _Moved]) -> dict[int, patch.Section]:
     """What git shows of them, under numbers for names: a real name could look like a part of a patch."""
     if not moved:
@@ -190,13 +233,7 @@ def _sections(shadow: Shadow, moved: Mapping[int, _Moved]) -> dict[int, patch.Se
 
     old, new = tree({n: m.old for n, m in moved.items()}), tree({n: m.new for n, m in moved.items()})
     found = patch.parse(shadow.patch(old, new))
-    return {n: found.get(n, patch.Section(note=_unshown(m))) for n, m in moved.items()}
-
-
-def _unshown(one: _Moved) -> str:
-    """Why git shows nothing of a file whose content is not the same."""
-    masked = any(f.shown != f.entry.sha for f in one.files)
-    return "only what is masked differs" if masked else ""
+    return {n: found[n] for n in moved}
 
 
 def _change(one: _Moved, section: patch.Section | None) -> FileChange:
@@ -213,5 +250,9 @@ def _change(one: _Moved, section: patch.Section | None) -> FileChange:
         deleted=marks.count("-"),
         note="; ".join(filter(None, (one.note, section.note * (one.kind != "link")))),
     )
-    identity = " ".join(f"{f.entry.mode} {f.entry.sha}" if f else "-" for f in (old, new))
+    identity = " ".join(_identity(f.entry if f else None) for f in (old, new))
     return FileChange(record, section.hunks, identity)
+
+
+def _identity(entry: Entry | None) -> str:
+    return f"{entry.mode} {entry.sha}" if entry else "-"

@@ -168,5 +168,7 @@ _WHY_EMPTY = {
     "lfs": "an LFS pointer: its content is not here",
     "submodule": "a submodule: its content is not here",
     "mode": "only its mode",
+    "masked": "no line that is shown differs",
     "withheld": "withheld: sent to nobody",
+    "excluded": "left out: its content is not shown",
 }

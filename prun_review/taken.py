@@ -15,6 +15,9 @@ from prun_review.model import Revision
 from prun_review.publicnames import few, fitting, named, public_name
 from prun_review.shadow import Shadow
 
+_OURS = ".prun/"
+"""What is left out at any depth."""
+
 
 @dataclass(frozen=True, slots=True)
 class Selection:
@@ -22,18 +25,27 @@ class Selection:
 
     prefix: bytes
     """The folder under review, relative to the root of the work tree."""
-    excluded: tuple[str, ...]
-    """Patterns relative to that folder, for people."""
-    matches: Callable[[str], bool]
-    """Whether a public name is left out."""
+    tests: tuple[tuple[str, Callable[[str], bool]], ...]
+    """Patterns relative to that folder, and whether each matches a public name."""
     untracked: bool
+
+    @property
+    def excluded(self) -> tuple[str, ...]:
+        """All patterns, for people."""
+        return (_OURS, *(pattern for pattern, _ in self.tests))
 
     def takes(self, name: bytes) -> bool:
         """Whether a path (relative to the root of the work tree) belongs to the tree."""
         if not name.startswith(self.prefix):
             return False
-        rel = name[len(self.prefix) :]
-        return b".prun" not in rel.split(b"/")[:-1] and not self.matches(public_name(rel))
+        return not self.leaves_out(name[len(self.prefix) :])
+
+    def leaves_out(self, rel: bytes) -> str:
+        """The first pattern that leaves a path of that folder out; empty where none does."""
+        if b".prun" in rel.split(b"/")[:-1]:
+            return _OURS
+        name = public_name(rel)
+        return next((pattern for pattern, matches in self.tests if matches(name)), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +115,8 @@ def select(
     inside = [f.relative_to(root).as_posix() for f in folders if f.is_relative_to(root) and f != root]
     # What earlier runs wrote is no part of what is reviewed; .prun/ goes at any depth.
     patterned = ("reports/", *(f"{name}/" for name in inside), *exclude)
-    matches = patterns.matcher(patterned)
-    return Selection(os.fsencode(repository.prefix), (".prun/", *patterned), matches, untracked)
+    tests = tuple((pattern, patterns.matcher([pattern])) for pattern in patterned)
+    return Selection(os.fsencode(repository.prefix), tests, untracked)
 
 
 def _nothing(name: bytes) -> bool:

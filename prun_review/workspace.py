@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import posixpath
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -139,8 +139,9 @@ class ReviewedTree:
         self.tracked_runs = ends.tracked_runs(order.root, scratch.path / "git.root")
         self._root = ends.position(found, order.root, found.trusted)
         watch = self._watch(order)
+        watched = self._looked_at(self._selection.prefix, watch.new)
         self._taken = taken.build(
-            self._shadow, self._selection, found.commit, worktree=found.worktree, watched=watch.new
+            self._shadow, self._selection, found.commit, worktree=found.worktree, watched=watched
         )
         screen = Screen(self._shadow, order.never, order.redact)
         self._shown = screen(self._taken.entries)
@@ -158,17 +159,23 @@ class ReviewedTree:
             return BLIND
         return Watch(self._root, there, guarded_files.watch(self._root, order.panels, order.guarded))
 
+    def _looked_at(self, prefix: bytes, watched: Callable[[bytes], bool]) -> Callable[[bytes], bool]:
+        """Of a change also what the selection leaves out of the reviewed folder: that it differs is told."""
+        return (lambda raw: raw.startswith(prefix) or watched(raw)) if self._ends.base else watched
+
     def _take_change(self, selection: Selection, screen: Screen, watch: Watch) -> None:
         """Take the merge base, and what differs from it."""
         self.change, self.alters, self.altering_paths, self.alters_digest = None, (), (), ""
         entries: Mapping[str, Entry] = {}
         left_out: Mapping[str, str] = {}
         if self._ends.base:
-            former = taken.former(self._shadow, selection, self._ends.merge_base, watched=watch.old)
+            watched = self._looked_at(selection.prefix, watch.old)
+            former = taken.former(self._shadow, selection, self._ends.merge_base, watched=watched)
             old = Side(selection.prefix, former.listing, former.entries, screen(former.entries))
             new = Side(self._selection.prefix, self._taken.listing, self._taken.entries, self._shown)
-            self.change = changeset.compare(self._shadow, old, new, screen)
             altered = watch.altered(self._shadow, old.listing, new.listing)
+            change = changeset.compare(self._shadow, old, new, screen)
+            self.change = changeset.with_excluded(change, old, new, altered, selection.leaves_out)
             self.alters, self.alters_digest = altered.names, altered.digest
             self.altering_paths = changeset.paths_of(self.change, old, new, altered)
             left_out = {**former.left_out, **dict.fromkeys(old.shown.withheld, WITHHELD)}

@@ -129,7 +129,12 @@ KINDS: list[tuple[str, Callable[[Path], object], dict[str, tuple[str, str, str]]
         (1, 0),
     ),
     ("nothing", lambda r: None, {}, (0, 0)),
-    ("left out", lambda r: write(r, {"reports/x": "1\n", "docs/x": "2\n"}), {}, (0, 0)),
+    (
+        "left out",
+        lambda r: write(r, {"reports/x": "1\n", "docs/x": "2\n"}),
+        {"reports/x": ("added", "excluded", ""), "docs/x": ("added", "excluded", "")},
+        (0, 0),
+    ),
 ]
 
 
@@ -175,7 +180,7 @@ def test_a_work_tree_its_commit_and_another_checkout_of_it_are_one_change(repo: 
     git(repo, "add", "-A")
     with take(repo, **OPTIONS) as tree:
         change = tree.change
-        assert len(files(tree)) == 8
+        assert len(files(tree)) == 10
         digest = tree.slice_hash(list(files(tree)))
     git(repo, "checkout", "-q", "-b", "topic")
     commit(repo)
@@ -673,6 +678,90 @@ def test_only_the_reviewed_folder_is_compared(project: Path) -> None:
             assert tree.names == tree.base_names == ("b.py",)
 
 
+def test_what_is_left_out_and_differs_is_part_of_the_change(project: Path) -> None:
+    options: dict[str, Any] = {
+        "base": "main",
+        "panels": ["panels", "app/in"],
+        "panel_names": ["panels"],
+        "exclude": ["vendor/**", "*.lock", "**/gen"],
+    }
+    stays = {"vendor/same.js": "1\n", "reports/same": "1\n", "vendor/mode.sh": "1\n", "vendor/gone.js": "1\n"}
+    write(project, {**stays, "vendor/lib.js": "1\n", "panels/pyproject.toml": "[a]\n"})
+    commit(project)
+    git(project, "checkout", "-q", "-b", "topic")
+    write(
+        project,
+        {
+            "src/a.py": "2\n",
+            "vendor/lib.js": "2\n",
+            "x.lock": "1\n",
+            "src/gen/y": "1\n",
+            "reports/views.py": "1\n",
+            "src/.prun/x.py": "1\n",
+            ".prun/x": "1\n",
+            "app/in/a.md": "1\n",
+            "panels/probe_a.py": "2\n",
+            "panels/pyproject.toml": "[b]\n",
+        },
+    )
+    (project / "vendor/gone.js").unlink()
+    (project / "vendor/mode.sh").chmod(0o755)
+    (project / "vendor/link").symlink_to("lib.js")
+    git(project, "add", "-f", "-A")
+    expected = {
+        ".prun/x": ("added", "excluded by .prun/"),
+        "app/in/a.md": ("added", "excluded by app/in/"),
+        "panels/pyproject.toml": ("modified", "excluded by panels/"),  # nothing of it changes the review
+        "reports/views.py": ("added", "excluded by reports/"),
+        "src/.prun/x.py": ("added", "excluded by .prun/"),
+        "src/gen/y": ("added", "excluded by **/gen"),
+        "vendor/gone.js": ("deleted", "excluded by vendor/**"),
+        "vendor/lib.js": ("modified", "excluded by vendor/**"),
+        "vendor/link": ("added", "excluded by vendor/**"),
+        "vendor/mode.sh": ("modified", "excluded by vendor/**"),
+        "x.lock": ("added", "excluded by *.lock"),
+    }
+    seen = []
+    commit(project)
+    git(project, "checkout", "-q", "main")
+    git(project.parent, "clone", "-q", "-b", "topic", str(project), "clone")
+    for head in ("topic", "../clone"):
+        with take(project, head=head, **options) as tree:
+            seen.append(tree.change)
+            out = {n: f.file for n, f in files(tree).items() if f.file.kind == "excluded"}
+            assert {n: (f.status, f.note) for n, f in out.items()} == expected
+            assert set(files(tree)) - out.keys() == {"src/a.py"}
+            assert not [f for f in files(tree).values() if f.hunks and f.path != "src/a.py"]
+            assert tree.alters == ("panels/probe_a.py",)
+            assert tree.altering_paths == ()
+            assert tree.slice_text(["x.lock"]) == (
+                "=== x.lock (added, left out: its content is not shown, excluded by *.lock)\n"
+            )
+            assert not out.keys() & {*tree.names, *tree.base_names}
+    git(project, "checkout", "-q", "topic")
+    with take(project, **options) as tree:
+        assert [*seen, tree.change] == seen[:1] * 3
+        before = tree.revision.tree
+    write(project, {"vendor/same.js": "edited\n", "vendor/new.js": "untracked\n"})
+    with take(project, **options) as tree:
+        assert set(files(tree)) - {f.path for f in seen[0].files} == {"vendor/same.js"}  # type: ignore[union-attr]
+        assert tree.revision.tree == before
+        assert tree.repository_changed() == ()
+    with take(project / "src", base="main") as tree:  # what lies outside is not the reviewed folder's
+        assert set(files(tree)) == {"a.py", "gen/y", ".prun/x.py"}
+
+
+def test_a_name_that_is_left_out_takes_no_others_name(project: Path) -> None:
+    if os.fsencode("\udce9") != b"\xe9":
+        pytest.skip("no such names here")
+    write(project, {"out/\udce9": "1\n", "out/%E9": "1\n"})
+    git(project, "add", "-f", "-A")
+    with take(project, base="main", exclude=["out"]) as tree:
+        assert told(tree) == {"out/%E9": ("added", "excluded", ""), "out/%E9~": ("added", "excluded", "")}
+    with take(project, base="main", exclude=["out/%E9~"]) as tree:
+        assert len(files(tree)) == 2
+
+
 def test_names_of_the_review_and_of_the_change_are_not_mixed_up(project: Path) -> None:
     write(project, {"conftest.py": "2\n", "src/conftest.py": "2\n", "src/a.py": "2\n"})
     with take(project / "src", base="main", root=project) as tree:
@@ -786,7 +875,23 @@ def test_where_only_what_is_masked_differs_that_is_said(repo: Path) -> None:
     write(repo, {"key": "******\n"})
     with take(repo, base="main", redact=Stars()) as tree:
         file = files(tree)["key"]
-        assert (file.hunks, file.file.note) == ((), "only what is masked differs")
+        assert (file.file.kind, file.hunks, file.file.note) == ("masked", (), "only what is masked differs")
+        assert tree.slice_text(["key"]) == (
+            "=== key (modified, no line that is shown differs, only what is masked differs)\n"
+        )
+    (repo / "key").chmod(0o755)
+    with take(repo, base="main", redact=Stars()) as tree:
+        record = files(tree)["key"].file
+        assert record.kind == "masked"
+        assert record.note == "mode 100644 -> 100755; only what is masked differs"
+    write(repo, {"long": numbered(20) + "s3cret1\n"})
+    commit(repo)
+    git(repo, "branch", "-f", "base")
+    (repo / "long").rename(repo / "moved")
+    edited(repo / "moved", "s3cret1", "******1")
+    git(repo, "add", "-A")
+    with take(repo, base="base", redact=Stars()) as tree:
+        assert told(tree) == {"moved": ("renamed", "masked", "long")}
 
 
 def test_masks_and_what_is_withheld_change_the_hashes(repo: Path) -> None:
