@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from prun_review import acceptance
+from prun_review import acceptance, files
 from prun_review.config import Config
 from prun_review.egress import under_ci
 from prun_review.errors import ConfigError, PlanError
@@ -18,6 +18,8 @@ from prun_review.model import Acceptance, Unit
 from prun_review.ports import Executor
 
 TRUSTED, UNTRUSTED = "trusted", "untrusted"
+MOST_ACCEPT = 1_000_000
+"""Bytes of the ``accept`` file."""
 MOST_ABOUT = 20_000
 """Characters of a title and description that are sent."""
 
@@ -65,15 +67,21 @@ def acceptances_of(config: Config, root: Path, tree: Rooted, now: float) -> tupl
     if config.base and not config.head:
         text = tree.trusted_text(config.accept)
         return acceptance.parse(text, f"{config.accept} of {config.base}", now) if text is not None else ()
-    path = root / config.accept
-    try:
-        return acceptance.parse(path.read_text(encoding="utf-8"), config.accept, now)
-    except FileNotFoundError:
+    # What a link leads to, a change could rewrite without touching the file that is looked after.
+    found = files.take_regular(root, config.accept, MOST_ACCEPT)
+    if found.refused and not found.note:
         return ()
-    except (OSError, UnicodeDecodeError) as error:
+    try:
+        text, why = found.data.decode(), found.note
+    except UnicodeDecodeError:
+        text, why = "", "not UTF-8"
+    if why:
         raise ConfigError(
-            f"cannot be read: {error}", place=str(path), remedy="mend it, or remove it"
-        ) from error
+            f"accept cannot be read: {why}",
+            place=str(root / config.accept),
+            remedy="an ordinary file that no link leads to; mend it, or remove it",
+        )
+    return acceptance.parse(text, config.accept, now)
 
 
 def refuse_exposed(

@@ -40,7 +40,7 @@ def reasons(facts: RunFacts, plan: Plan, folders: Sequence[Folder]) -> list[Reas
     if reviewed(facts):
         looked = covers(facts, folders)
         found += [*_asked(facts, plan, looked), *_uncovered(looked)]
-        found += _altered(facts)
+        found += [*_altered(facts), *_masked(facts)]
     elif not plan.units:
         found.append(_nothing())
     return [*found, *_outages(folders), *_carried(facts, folders)]
@@ -104,6 +104,21 @@ def _altered(facts: RunFacts) -> list[Reason]:
         f'"{digest or "(none was recorded)"}", by and reason into {name} of the trusted root'
     )
     return [Reason("changes-review", text)]
+
+
+MOST_MASKED = 50
+"""Masked places that a run records."""
+
+
+def _masked(facts: RunFacts) -> list[Reason]:
+    """What looks like a secret is hidden from reviewers, whatever it is: never without a word."""
+    n = len(facts.masked)
+    if not n:
+        return []
+    least = "at least " if n >= MOST_MASKED else ""
+    files = dict.fromkeys(place.rpartition(":")[0] for place in facts.masked)
+    text = f"{least}{number(n, 'masked place')} in changed files ({some(files, 3)})"
+    return [Reason("masked", text, "PASS")]
 
 
 def full(digest: str) -> str:

@@ -57,7 +57,7 @@ def cover(facts: RunFacts, units: Sequence[Unit], answers: Answers) -> tuple[Cov
     if not changed:
         return ()
     ignored = ignores(facts.gate.uncovered)
-    altering = frozenset(facts.alters)
+    altering = frozenset(facts.alters_paths)
     findings = [u for u in units if u.brief.contract.kind == "findings"]
     holders: dict[str, list[Unit]] = {}
     whole: list[Unit] = []
@@ -99,7 +99,7 @@ def _blind(unit: Unit, file: ChangedFile) -> bool:
 
 def _why(file: ChangedFile, asked: Sequence[Unit], answered: Sequence[Unit]) -> str:
     if file.kind in UNREADABLE:
-        return f"{file.kind}: {_HIDDEN[file.kind]}"
+        return f"{file.kind}: {_HIDDEN[file.kind]}" + (f" ({file.note})" if file.note else "")
     if answered:
         return f"no answer names it as examined; it was put to {some((u.id for u in answered), 1)}"
     if asked:

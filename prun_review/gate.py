@@ -8,9 +8,10 @@ where it did before.
 INCOMPLETE: ``missing-result failed:* contract not-run lost-finding unknown-status unknown-severity
 unplanned-result duplicate-result duplicate-unit mismatch one-vendor uncertain contested ungrounded
 brief not-asked:* unknown-folder unknown-class unknown-case stopped unreported nothing-asked
-nothing-answered empty-change uncovered changes-review carried``, and those of ``RunFacts.integrity``.
+nothing-answered empty-change uncovered changes-review carried``, those of ``RunFacts.integrity`` and of
+``RunFacts.doubts``: ``several-merge-bases previous-running previous-unknown``.
 Remarks: ``partial single tolerated beside dissent skipped untouched not-asked needs probe-failed replay
-report-only ignored outage``, and ``changes-review`` where a person answers for it.
+report-only ignored outage masked``, and ``changes-review`` where a person answers for it.
 """
 
 from __future__ import annotations
@@ -102,7 +103,7 @@ def _run_reasons(
     folders: Sequence[Folder],
     groups_by_case: Mapping[str, Sequence[Group]],
 ) -> list[Reason]:
-    reasons = list(facts.integrity)
+    reasons = [*facts.integrity, *facts.doubts]
     if facts.stopped:
         reasons.append(Reason("stopped", f"the run ended early: {facts.stopped}"))
     if facts.unreported:

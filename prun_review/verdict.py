@@ -114,6 +114,7 @@ _SAID = (
     "probe-failed",
     "report-only",
     "ignored",
+    "masked",
     "outage",
 )
 """Codes whose remark stands in the line as it is."""

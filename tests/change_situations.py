@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from prun_review.model import Acceptance, Answer, NotAsked, Policy, Result, Unit
+from prun_review.model import Acceptance, Answer, NotAsked, Policy, Reason, Result, Unit
 from tests.gate_situations import (
     AGREED,
     ASKS,
@@ -60,7 +60,19 @@ RUFF, PYLINT = unit("ruff"), unit("pylint")
 ANALYSERS = tuple(about(u, "src/auth.py", "src/b.py", scope="tree") for u in (RUFF, PYLINT))
 EVERY = ("src/auth.py", "docs/a.md", "x.sh")
 ALL = tuple(examining(u, *EVERY) for u in PAIR)
-ALTERED = {**AUTH, "alters": ("panels/probe.py",), "alters_digest": DIGEST}
+ALTERED = {
+    **AUTH,
+    "alters": ("panels/probe.py",),
+    "alters_paths": ("panels/probe.py",),
+    "alters_digest": DIGEST,
+}
+MASKED = ("src/auth.py:3 Secret Keyword", "src/auth.py:9 Private Key", "src/b.py:1 AWS Access Key")
+
+
+def doubt(code: str) -> dict[str, Any]:
+    return {**AUTH, "doubts": (Reason(code, "it cannot be known"),)}
+
+
 AWAY = lost(CODEX, reason="network")
 GONE = lost(SONNET, "not-run", "quota-exhausted")
 
@@ -297,6 +309,29 @@ PERSONS = [
         "1 high held by one vendor only)"),
 ]  # fmt: skip
 
+KNOWN = [
+    *(row(f"{code} forbids green", "INCOMPLETE", CLEAN, code, facts=doubt(code),
+          line=f"INCOMPLETE (2 of 2 units answered; {code})", says="it cannot be known")
+      for code in ("several-merge-bases", "previous-running", "previous-unknown")),
+    row("a blocker fails whatever else is not known", "FAIL", AGREED, "consensus",
+        facts=doubt("previous-running")),
+    row("places that are masked are said", "PASS", facts={**AUTH, "masked": MASKED},
+        line="PASS (3 masked places in changed files (src/auth.py, src/b.py))"),
+    row("so many that not all are recorded", "PASS", facts={**AUTH, "masked": MASKED[:1] * 50},
+        line="PASS (at least 50 masked places in changed files (src/auth.py))"),
+    row("and beside a failure too", "FAIL", AGREED, "consensus", facts={**AUTH, "masked": MASKED[:1]},
+        line="FAIL (1 critical; 1 masked place in changed files (src/auth.py))"),
+    # --- the review is changed where it is not part of the change, or goes by another name there
+    row("a file of the same name elsewhere is no file of the review", "INCOMPLETE", CLEAN,
+        "uncovered", units=DIFF,
+        facts={**changed("src/auth.py", "conftest.py"), "alters": ("conftest.py",), "alters_digest": DIGEST,
+               "acceptances": (review_change(),)}),
+    row("and under its name in the change it is", "PASS",
+        units=DIFF,
+        facts={**changed("src/auth.py", "conftest.py"), "alters": ("src/conftest.py",),
+               "alters_paths": ("conftest.py",), "alters_digest": DIGEST, "acceptances": (review_change(),)}),
+]  # fmt: skip
+
 EARLIER = [
     row("carried, and nobody says anything now", "FAIL", CLEAN, "carried", facts={"carried": (carry(SQL),)},
         line="FAIL (1 blocker carried over from an earlier run)", says="src/auth.py:12"),
@@ -333,4 +368,4 @@ EARLIER = [
         plan={"not_asked": (untouched(),)}, facts={**AUTH, **ignoring("**"), "carried": (carry(SQL),)}),
 ]  # fmt: skip
 
-ROWS = [*COVERAGE, *BESIDES, *PERSONS, *EARLIER]
+ROWS = [*COVERAGE, *BESIDES, *PERSONS, *KNOWN, *EARLIER]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import strategies as st
 
 from prun_review.answers import STATUSES
-from prun_review.model import SEVERITIES, ChangedFile, Policy, Result, Revision, Unit, Violation
+from prun_review.model import SEVERITIES, ChangedFile, Policy, Reason, Result, Revision, Unit, Violation
 from tests.gate_situations import ASKS, MINI, PANELS, TWO_OF_EACH
 from tests.gatekit import (
     DIGEST,
@@ -106,6 +106,8 @@ FACTS = st.fixed_dictionaries(
         "change": CHANGES,
         "revision": st.sampled_from([Revision(), changed()["revision"]]),
         "alters": st.sampled_from([(), (), (), ("src/a.py",)]),
+        "alters_paths": st.sampled_from([(), ("src/a.py",)]),
+        "doubts": st.sampled_from([(), (), (), (Reason("previous-unknown", "x"),)]),
         "alters_digest": st.sampled_from(["", DIGEST, DIGEST[7:]]),
         "acceptances": st.lists(st.sampled_from(ACCEPTED), unique=True, max_size=3).map(tuple),
         "carried": st.sampled_from([(), (), (), CARRIED[:1], CARRIED[1:]]),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -104,6 +105,31 @@ def test_a_malformed_acceptance_is_an_error(tmp_path: Path, options: dict[str, s
     tree = Base({"prun-accept.toml": "[[outage]]\n"})
     with pytest.raises(ConfigError, match=r"prun-accept\.toml"):
         boundary.acceptances_of(load({}, options), tmp_path, tree, NOON)
+
+
+@pytest.mark.parametrize(
+    ("accept", "make"),
+    [
+        ("prun-accept.toml", lambda root: (root / "prun-accept.toml").symlink_to("docs/other.toml")),
+        ("prun-accept.toml", lambda root: (root / "prun-accept.toml").symlink_to("nowhere")),
+        ("ci/other.toml", lambda root: (root / "ci").symlink_to("docs")),
+        ("prun-accept.toml", lambda root: (root / "prun-accept.toml").mkdir()),
+        ("prun-accept.toml", lambda root: os.mkfifo(root / "prun-accept.toml")),
+        ("prun-accept.toml", lambda root: (root / "prun-accept.toml").write_bytes(b"\xff\xfe")),
+        ("prun-accept.toml", lambda root: (root / "prun-accept.toml").write_text("#" * 1_000_001)),
+    ],
+    ids=["a link", "a dangling link", "behind a link", "a folder", "a pipe", "not UTF-8", "too large"],
+)
+def test_what_is_accepted_stands_in_an_ordinary_file(
+    tmp_path: Path, accept: str, make: Callable[[Path], object]
+) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/other.toml").write_text(ACCEPTED, encoding="utf-8")
+    make(tmp_path)
+    for options in ({}, {"base": "main", "head": "x"}):
+        with pytest.raises(ConfigError, match="accept cannot be read") as caught:
+            boundary.acceptances_of(load({"accept": accept}, options), tmp_path, Base({}), NOON)
+        assert accept in str(caught.value)
 
 
 class Open(AnyCommand):

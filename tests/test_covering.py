@@ -22,7 +22,7 @@ def look(
     uncovered: tuple[str, ...] = (),
     alters: tuple[str, ...] = (),
 ) -> dict[str, Cover]:
-    run = facts(change=files, gate=Policy(uncovered=uncovered), alters=alters)
+    run = facts(change=files, gate=Policy(uncovered=uncovered), alters_paths=alters)
     return {c.file.path: c for c in cover(run, units, lay(Plan(units), results))}
 
 
@@ -148,6 +148,11 @@ def test_a_pattern_ignores_a_file_under_both_its_names(
     file = ChangedFile(new, old, "renamed" if old not in ("", new) else "added")
     found = look((), (), file, uncovered=patterns)[new]
     assert (found.ignored, found.missing) == (ignored, not ignored)
+
+
+def test_a_note_says_why_it_could_not_be_seen() -> None:
+    said = look((), (), replace(A, kind="excluded", note="by the pattern src/**"))["src/a.py"].why
+    assert said == "excluded: left out of what is reviewed, so nobody has seen it (by the pattern src/**)"
 
 
 def test_a_file_that_changes_the_review_is_not_missing_as_well() -> None:

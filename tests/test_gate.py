@@ -191,6 +191,7 @@ def check_the_change(
     assert all(run.folders.get(c.folder, Policy()).mode == "report" for c in run.carried)
     if not (run.change or run.revision.base):
         return
+    assert not run.doubts
     assert run.change, "an empty change"
     if run.alters:
         digest = run.alters_digest.removeprefix("sha256:")
@@ -203,7 +204,7 @@ def check_the_change(
         seen = [u for u in seen if (a := results[u.id].answer) and file.path in a.examined]
         if seen and file.kind != "binary":
             continue
-        if file.path not in run.alters:
+        if file.path not in run.alters_paths:
             assert run.gate.uncovered
             assert run.gate.uncovered == ("**",) or file.path.startswith("docs/")
             assert "ignored by gate.uncovered" in said.line
