@@ -59,9 +59,9 @@ def _level(text: str) -> int:
 def _by_indent(said: Sequence[_Line], numbers: Collection[int]) -> set[int]:
     found: set[int] = set()
     blocks: list[_Block] = []
-    solid = [line for line in said if not line.passed]
-    below = {a.number for a, b in pairwise(solid) if b.level > a.level}
-    texts = {line.number: line.text for line in solid}
+    plain = [line for line in said if not line.text.startswith("#")]
+    below = {a.number for a, b in pairwise(plain) if b.level > a.level}
+    texts = {line.number: line.text for line in said}
     before = 0
     for line in said:
         if line.number in numbers:

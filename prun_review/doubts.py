@@ -63,7 +63,8 @@ def _own(line: int, file: FileChange, spot: Spot) -> bool:
 
 def doubt_of(spot: Spot, placement: str, trees: Trees) -> str:
     """Why it may be the change's doing after all; empty where it is proven to be none of it."""
-    return (_in_file(spot, spot.file, placement, trees) if spot.file else "") or _nameless(spot, trees)
+    in_file = _in_file(spot, spot.file, placement, trees) if spot.file else ""
+    return in_file or _linked(spot, trees) or _nameless(spot, trees)
 
 
 def _in_file(spot: Spot, file: FileChange, placement: str, trees: Trees) -> str:
@@ -104,6 +105,14 @@ def _again(spot: Spot, file: FileChange, trees: Trees) -> str:
         if len(spans) >= MOST:
             return "its quote stands in too many places to tell which is meant"
     return ""
+
+
+def _linked(spot: Spot, trees: Trees) -> str:
+    """Whether a changed link leads to the file, or to a folder above it."""
+    path = spot.finding.file or ""
+    while path and path not in trees.leads:
+        path = path.rpartition("/")[0]
+    return f"the change makes {trees.leads[path]} lead to it" if path else ""
 
 
 def _nameless(spot: Spot, trees: Trees) -> str:

@@ -63,17 +63,20 @@ class Lost:
 
     def held(self, text: str) -> str:
         """The first of them that stands in a text; empty for none."""
+        return next((name for line in text.splitlines() if (name := self._in(line))), "")
+
+    def _in(self, line: str) -> str:
         before = ""
         word: str
-        for word in _ANY.findall(text):
+        for word in _ANY.findall(line):
             if word in KEYWORDS:
                 continue
             if (before, word) in self.modules:
-                return f"{before}.{word}"
+                return f"{before}.{word}".lstrip(".")
             if word in self.names:
                 return word
             before = word
-        return next((found[0] for found in _HYPHENS.finditer(text) if found[0] in self.names), "")
+        return next((found[0] for found in _HYPHENS.finditer(line) if found[0] in self.names), "")
 
 
 def words(text: str) -> Iterator[str]:

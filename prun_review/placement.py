@@ -22,6 +22,7 @@ meets:
 =================  ==================================================================================
 in any file        its quote, its lines or its title (a title where nothing else tells, or a program's
                    with its message) hold a name that the change takes away: see :mod:`.gone`
+..                 a symbolic link of the change leads to it, or to a folder above it
 its cause ...      ... is no file of either tree, also by a guess; names a changed file without a line,
                    or with one that is not there; misses a hunk by no more than ten lines
 in a changed file  no quote that is in the file; or the base does not hold it at the same place

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -67,6 +68,17 @@ class Trees:
                 for old, new, text in rows:
                     if new is None and old is not None and len(text[1:].strip()) >= MIN_MOVED:
                         found.setdefault(text[1:], (file.old_path, old))
+        return found
+
+    @cached_property
+    def leads(self) -> dict[str, str]:
+        """Where each symbolic link newly leads, with the name of the link."""
+        found: dict[str, str] = {}
+        for file in self.change.files:
+            if file.file.kind == "link":
+                folder = posixpath.dirname(file.path)
+                for target in (line[1:] for hunk in file.hunks for line in hunk.lines if line[:1] == "+"):
+                    found[posixpath.normpath(posixpath.join(folder, target))] = file.path
         return found
 
 
