@@ -112,6 +112,13 @@ def _commit(trusted: Repository, rev: str, what: str) -> str:
             place=str(trusted.top),
             remedy=f"name a branch, tag or SHA that is there (git log {what}); else {HISTORY}",
         )
+    meanings = git.meanings(trusted, rev)
+    if len(set(meanings.values())) > 1:
+        raise TreeError(
+            f"the {what} {rev!r} is ambiguous: {' and '.join(meanings)} are different commits",
+            place=str(trusted.top),
+            remedy="write refs/heads/... (or refs/tags/..., refs/remotes/...) in full, or the whole SHA",
+        )
     return sha
 
 

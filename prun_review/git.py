@@ -28,6 +28,10 @@ LISTING_CAP = 1 << 30
 
 SHA = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 """A whole object name."""
+_RULES = ("refs/{}", "refs/tags/{}", "refs/heads/{}", "refs/remotes/{}", "refs/remotes/{}/HEAD")
+"""Where git looks for a name, in its order."""
+_SHORT = re.compile("(?:^|-g)([0-9a-fA-F]{4,})$")
+"""An object's name cut short, alone or as ``git describe`` writes it."""
 GITLINK, LINK, EXECUTABLE = "160000", "120000", "100755"
 
 _QUIET = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
@@ -208,7 +212,39 @@ def commit(repository: Repository, rev: str) -> str:
     args = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{rev}^{{commit}}")
     # What is wrong with a name is said in several exit statuses; a SHA that is not here is one of them.
     said = theirs(repository, *args, fine=(0, 1, 128)).decode(errors="replace").strip()
-    return said if SHA.fullmatch(said) else ""  # a range names several
+    name = _name_in(rev)
+    if not SHA.fullmatch(said) or (name.startswith("refs/") and not _existing(repository, [name])):
+        return ""  # a range names several; and git would go on below refs/ for a whole name that is missing
+    return said
+
+
+def meanings(repository: Repository, rev: str) -> dict[str, str]:
+    """The commits that the name in a revision may stand for, by how each is written in full; none for a
+    name that means one thing anyway.  Git would take the first, and who pushes may choose names."""
+    name = _name_in(rev)
+    full = len(name) == len(commit(repository, rev)) and _SHORT.fullmatch(name)
+    if full or name in ("", "@", "HEAD") or name.startswith("refs/"):
+        return {}
+    candidates = [rule.format(name) for rule in _RULES]
+    found = {ref: commit(repository, ref) for ref in _existing(repository, candidates)}
+    short = _SHORT.search(name)
+    if short and found:
+        listed = theirs(repository, "rev-parse", f"--disambiguate={short[1]}", fine=(0, 1, 128))
+        for sha in listed.decode().split():
+            found |= {f"the abbreviated {sha}": sha} if commit(repository, sha) == sha else {}
+    return {what: sha for what, sha in found.items() if sha}
+
+
+def _name_in(rev: str) -> str:
+    """A revision without its steps: ``~2``, ``^``, ``@{1}``."""
+    return re.split(r"[~^]|@\{", rev, maxsplit=1)[0]
+
+
+def _existing(repository: Repository, names: Sequence[str]) -> list[str]:
+    """Those of these refs that there are, in this order."""
+    out = theirs(repository, "for-each-ref", "--format=%(refname)", *names)
+    listed = set(os.fsdecode(out).splitlines())
+    return [name for name in names if name in listed]
 
 
 def shallow(repository: Repository) -> list[str]:

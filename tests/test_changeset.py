@@ -302,6 +302,23 @@ def test_a_fifo_in_place_of_a_file_hangs_nothing(repo: Path) -> None:
         assert told(tree) == {"text": ("deleted", "text", "text")}
 
 
+@pytest.mark.parametrize("before", [False, True], ids=["with the change", "on the base"])
+def test_what_a_checkout_converts_is_compared_as_committed(repo: Path, tmp_path: Path, before: bool) -> None:
+    write(repo, {".gitattributes": "*.py ident\n"} if before else {})
+    base = commit(repo)
+    write(repo, {} if before else {".gitattributes": "*.py ident\n"})
+    git(repo, "add", "-A")
+    sha = git(repo, "hash-object", "-w", "--no-filters", "--stdin", stdin=b'V = "$Id:";evil();"$"\n')
+    git(repo, "update-index", "--add", "--cacheinfo", f"100644,{sha},v.py")
+    git(repo, "commit", "-q", "-m", "hidden")
+    git(tmp_path, "clone", "-q", str(repo), "head")
+    git(repo, "checkout", "-q", "-f", base)
+    for where, head in ((tmp_path / "head", ""), (repo, str(tmp_path / "head"))):
+        with take(where, base=base, head=head) as tree:
+            assert "evil()" in tree.slice_text(["v.py"])
+            assert any("not from disk" in note and note.endswith(": v.py") for note in tree.revision.notes)
+
+
 def test_untracked_files_belong_to_a_change_on_request(repo: Path) -> None:
     write(repo, {"new": "1\n"})
     with take(repo, base="main") as tree:
@@ -419,6 +436,71 @@ def test_what_cannot_be_compared(branches: Path, base: str, head: str, message: 
     assert remedy in caught.value.remedy
     assert caught.value.exit_status == 4
     assert not (branches / "x").exists()
+
+
+@pytest.mark.parametrize("end", ["base", "head"])
+@pytest.mark.parametrize(
+    ("name", "refs", "said"),
+    [
+        ("pr", ["refs/heads/pr", "refs/tags/pr"], "refs/tags/pr and refs/heads/pr"),
+        ("pr~1", ["refs/heads/pr", "refs/tags/pr"], "refs/tags/pr and refs/heads/pr"),
+        ("pr^", ["refs/heads/pr", "refs/tags/pr"], "refs/tags/pr and refs/heads/pr"),
+        ("o/m", ["refs/remotes/o/m", "refs/tags/o/m"], "refs/tags/o/m and refs/remotes/o/m"),
+        ("o/m", ["refs/remotes/o/m", "refs/heads/o/m"], "refs/heads/o/m and refs/remotes/o/m"),
+        ("heads/pr", ["refs/heads/pr", "refs/tags/heads/pr"], "refs/heads/pr and refs/tags/heads/pr"),
+        ("o", ["refs/remotes/o/HEAD", "refs/tags/o"], "refs/tags/o and refs/remotes/o/HEAD"),
+        ("heads/pr", ["refs/heads/heads/pr", "refs/heads/pr"], "refs/heads/pr and refs/heads/heads/pr"),
+        ("{short}", ["refs/heads/{short}"], "refs/heads/{short} and the abbreviated {full}"),
+        ("v1-2-g{short}", ["refs/tags/v1-2-g{short}"], "refs/tags/v1-2-g{short} and the abbreviated {full}"),
+        # one commit, one ref, or a name that means one thing
+        ("o/m", ["refs/heads/o/m"], ""),
+        ("refs/heads/pr", ["refs/heads/pr", "refs/tags/pr", "refs/tags/refs/heads/pr"], ""),
+        ("{full}", ["refs/heads/{full}", "refs/tags/{full}"], ""),
+        ("{full}~0", ["refs/heads/{full}", "refs/tags/{full}"], ""),
+        ("HEAD", ["refs/tags/HEAD"], ""),
+        ("{short}", [], ""),
+    ],
+)
+def test_a_name_that_means_two_commits_is_refused(
+    branches: Path, end: str, name: str, refs: list[str], said: str
+) -> None:
+    full = git(branches, "rev-parse", "main")
+    fill = {"full": full, "short": full[:8]}
+    commits = [git(branches, "rev-parse", "topic"), full]
+    commit(branches, {"later": "1\n"})
+    for n, ref in enumerate(refs):
+        git(branches, "update-ref", ref.format(**fill), commits[n % 2])
+    options = {"base": "main", "head": "main", end: name.format(**fill)}
+    if not said:
+        with take(branches, **options) as tree:  # type: ignore[arg-type]
+            expected = {"o/m": "topic", "refs/heads/pr": "refs/heads/pr", "HEAD": "main"}.get(name, full)
+            assert getattr(tree.revision, end) == git(branches, "rev-parse", expected)
+        return
+    with pytest.raises(TreeError) as caught:
+        take(branches, **options)  # type: ignore[arg-type]
+    assert f"is ambiguous: {said.format(**fill)} are different commits" in caught.value.message
+    assert caught.value.message.startswith(f"the {end} ")
+    assert "write refs/heads/" in caught.value.remedy
+    assert caught.value.exit_status == 4
+    for ref in refs[1:]:
+        git(branches, "update-ref", ref.format(**fill), commits[0])
+    if refs[1:]:  # both mean the same now
+        with take(branches, **options) as tree:  # type: ignore[arg-type]
+            assert tree.change is not None
+
+
+def test_a_full_name_that_is_missing_means_no_other_ref(branches: Path) -> None:
+    git(branches, "update-ref", "refs/heads/refs/heads/release", "topic")
+    with pytest.raises(TreeError, match="'refs/heads/release' names no commit"):
+        take(branches, base="refs/heads/release", head="topic")
+
+
+def test_a_tag_object_and_its_commit_are_one(branches: Path) -> None:
+    git(branches, "branch", "v1", "topic")
+    git(branches, "tag", "-a", "-m", "x", "inner", "topic")
+    git(branches, "tag", "-a", "-m", "x", "v1", "inner")
+    with take(branches, base="v1", head="main") as tree:
+        assert tree.revision.base == git(branches, "rev-parse", "topic")
 
 
 def test_a_folder_below_the_trusted_root_is_fine(branches: Path) -> None:
