@@ -16,6 +16,7 @@ from prun_review.egress import under_ci
 from prun_review.errors import ConfigError, PlanError
 from prun_review.model import Acceptance, Unit
 from prun_review.ports import Executor
+from prun_review.verdict import some
 
 TRUSTED, UNTRUSTED = "trusted", "untrusted"
 MOST_ACCEPT = 1_000_000
@@ -82,6 +83,19 @@ def acceptances_of(config: Config, root: Path, tree: Rooted, now: float) -> tupl
             remedy="an ordinary file that no link leads to; mend it, or remove it",
         )
     return acceptance.parse(text, config.accept, now)
+
+
+def refuse_tracked(config: Config, tracked: Sequence[str]) -> None:
+    """``PlanError`` where a run builds on stored ones, and git tracks some: these are whatever their author
+    wrote, answers and ledger alike.  ``tracked`` are their files, relative to the trusted root."""
+    wanted = [name for name in ("resume", "previous", "replay") if getattr(config, name)]
+    if wanted and tracked:
+        options = " and ".join(f"--prun-{name}" for name in wanted)
+        raise PlanError(
+            f"{options} would take the repository's author at his word: git tracks {some(tracked)}",
+            place=tracked[0],
+            remedy="git rm -r --cached .prun, or leave the option out",
+        )
 
 
 def refuse_exposed(

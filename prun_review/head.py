@@ -6,16 +6,17 @@ items there are; without, when dispatching begins.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from prun_review import boundary, egress, judging, planning, previous, workspace
+from prun_review.changegate import MOST_MASKED
 from prun_review.config import Config
 from prun_review.diffs import Diffs
 from prun_review.errors import PlanError
 from prun_review.folding import Same
-from prun_review.model import Carried, Plan, Result, RunFacts, Unit
+from prun_review.model import Plan, Reason, Result, RunFacts, Unit
 from prun_review.planning import Proposal
 from prun_review.ports import Command, Executor, Launch, Redactor, Request
 from prun_review.process import contain
@@ -76,6 +77,10 @@ class Head:
         if self._redactor is not None and any(self._executors[name].paid for name in names):
             egress.refuse(self._config, self.tree.redacted)
 
+    def may_take_over(self) -> None:
+        """``PlanError`` where the run builds on earlier ones that came with the repository."""
+        boundary.refuse_tracked(self._config, self.tree.tracked_runs)
+
     def may_begin(self, units: Sequence[Unit]) -> None:
         """``PlanError`` where a worker could reach what it must not, or cannot be contained as wanted."""
         if self.profile == boundary.UNTRUSTED:
@@ -98,10 +103,9 @@ class Head:
     def facts(self, facts: RunFacts, store: RunDir, same: Same | None) -> tuple[RunFacts, Sequence[str]]:
         """What a run records of the change and its surroundings, and notes for people.  ``PrunError``."""
         tree, config = self.tree, self._config
-        carried: tuple[Carried, ...] = ()
-        notes: tuple[str, ...] = ()
+        earlier = previous.Earlier()
         if config.previous:
-            carried, notes = previous.carried(
+            earlier = previous.carried(
                 self._root,
                 config.previous,
                 tree=tree.revision.tree,
@@ -113,12 +117,32 @@ class Head:
             facts,
             change=tree.change.records() if tree.change else (),
             alters=tree.alters,
+            alters_paths=tree.altering_paths,
             alters_digest=tree.alters_digest,
             acceptances=boundary.acceptances_of(config, self._root, tree, facts.started),
-            carried=carried,
+            carried=earlier.carried,
             profile=self.profile,
+            doubts=(*self._doubts(), *earlier.doubts),
+            masked=self._masked_places(),
         )
-        return told, notes
+        return told, earlier.notes
+
+    def _doubts(self) -> Iterator[Reason]:
+        """Where the change is another one from another side, what was taken back there is not in it."""
+        bases = self.tree.merge_bases
+        if len(bases) > 1:
+            text = (
+                f"{len(bases)} merge bases: compared with {bases[0][:12]} only; merge the base into the head "
+                "first"
+            )
+            yield Reason("several-merge-bases", text)
+
+    def _masked_places(self) -> tuple[str, ...]:
+        """See :attr:`RunFacts.masked`."""
+        records = self.tree.change.records() if self.tree.change else ()
+        names = {name for file in records for name in (file.path, file.old_path)}
+        spots = sorted({spot for spot in self.tree.redacted if spot.file in names})
+        return tuple(f"{s.file}:{s.line} {s.kind}" for s in spots[:MOST_MASKED])
 
     def again(self, result: Result, unit: Unit) -> Result:
         """A result of an earlier run, its findings looked up and placed in this head."""

@@ -150,6 +150,7 @@ class Review:
         if launcher:
             self._stack.callback(launcher.close)
         head = self.head
+        head.may_take_over()
         used = sorted(
             {p.executor for p in proposals if not p.not_asked and not p.error} & set(self.executors)
         )

@@ -132,6 +132,28 @@ def test_what_is_accepted_stands_in_an_ordinary_file(
         assert accept in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"resume": "latest"}, "--prun-resume"),
+        ({"previous": "latest", "base": "main"}, "--prun-previous"),
+        ({"replay": "20991231T000000Z-0000"}, "--prun-replay"),
+        ({"resume": "latest", "previous": "latest"}, "--prun-resume and --prun-previous"),
+    ],
+)
+def test_runs_that_come_with_the_repository_are_nothing_to_build_on(
+    options: dict[str, str], told: str
+) -> None:
+    config = load({}, options)
+    with pytest.raises(
+        PlanError, match=rf": {told} would .*\.prun/runs/a/run\.json, .* and 6 more"
+    ) as caught:
+        boundary.refuse_tracked(config, [f".prun/runs/{n}/run.json" for n in "abcdefghij"])
+    assert "git rm -r --cached .prun" in str(caught.value)
+    boundary.refuse_tracked(config, [])
+    boundary.refuse_tracked(Config(), [".prun/runs/a/run.json"])
+
+
 class Open(AnyCommand):
     """A command that can reach something unless it is contained."""
 

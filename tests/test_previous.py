@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from prun_review import document, rundir
+from prun_review import document, previous, rundir
 from prun_review.errors import RunDirError
 from prun_review.model import Carried, Finding, Plan, Policy, Result, Revision, RunFacts, Verdict
-from prun_review.previous import carried
+from prun_review.previous import LOOK, carried
 from prun_review.rundir import RunDir
 from tests import gatekit
 from tests.gate_situations import AGREED, CLEAN, PAIR, SONNET, UNGROUNDED, held
@@ -181,16 +181,70 @@ def test_an_outage_there_made_one_word_enough(tmp_path: Path) -> None:
     assert [c.outcome for c in look(tmp_path)] == ["FAIL"]
 
 
-def test_this_run_and_one_that_is_still_written_are_passed_over(tmp_path: Path) -> None:
+def known(root: Path, revision: Revision = HEAD, **more: Any) -> list[tuple[str, str]]:
+    """Code and text of what could not be known."""
+    found = carried(root, "latest", tree=revision.tree, merge_base=revision.merge_base, **more)
+    assert all(doubt.outcome == "INCOMPLETE" for doubt in found.doubts)
+    return [(doubt.code, doubt.text) for doubt in found.doubts]
+
+
+def test_this_run_itself_is_passed_over(tmp_path: Path) -> None:
     here = run(tmp_path, ended=False, close=False)
     try:
         found = carried(tmp_path, "latest", tree=HEAD.tree, merge_base=HEAD.merge_base, here=here.path)
-        assert found == ((), ("no stored run is on this head: no blocker is carried over",))
-        assert any("still being written" in note for note in notes(tmp_path))
-        with pytest.raises(RunDirError, match="still being written"):
-            look(tmp_path, here.id)
+        assert found == ((), ("no stored run is on this head: no blocker is carried over",), ())
     finally:
         here.close()
+
+
+def test_what_a_run_on_this_head_will_find_is_not_known(tmp_path: Path) -> None:
+    live = run(tmp_path, ended=False, close=False)
+    try:
+        ((code, text),) = known(tmp_path)
+        assert code == "previous-running"
+        assert live.id in text
+        assert look(tmp_path) == ()
+        assert known(tmp_path, OTHER) == []
+        assert known(tmp_path, REBASED) == []
+        with pytest.raises(RunDirError, match="still being written"):
+            look(tmp_path, live.id)
+    finally:
+        live.close()
+    assert known(tmp_path) == []
+    assert len(look(tmp_path)) == 1
+
+
+def test_the_head_of_a_run_that_only_begins_is_not_known(tmp_path: Path) -> None:
+    live = rundir.create(tmp_path, now=NOW)
+    try:
+        ((code, text),) = known(tmp_path)
+        assert (code, live.id in text) == ("previous-running", True)
+        (live.path / "run.json").write_text('{"schema_version": 1, "fac')
+        assert [code for code, _ in known(tmp_path)] == ["previous-running"]
+    finally:
+        live.close()
+
+
+def test_folders_in_which_no_run_began_do_not_hide_one(tmp_path: Path) -> None:
+    first = run(tmp_path)
+    for n in range(LOOK + 1):
+        empty = tmp_path / ".prun/runs" / f"20991231T00{n // 60:02}{n % 60:02}Z-{n:04x}"
+        empty.mkdir()
+        (empty / "lock").write_text("")
+    assert [c.run for c in look(tmp_path)] == [first.id]
+    assert known(tmp_path) == []
+
+
+def test_more_runs_than_are_looked_at_forbid_green(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(previous, "LOOK", 2)
+    run(tmp_path)
+    run(tmp_path, CLEAN, at=NOW + 100)
+    assert known(tmp_path) == []
+    run(tmp_path, CLEAN, at=NOW + 200)
+    assert look(tmp_path) == ()
+    ((code, text),) = known(tmp_path)
+    assert code == "previous-unknown"
+    assert "more than 2 stored runs" in text
 
 
 def alter(store: RunDir, name: str, old: str, new: str) -> None:
@@ -252,6 +306,7 @@ def test_without_any_run_there_is_nothing_to_carry(tmp_path: Path) -> None:
     assert carried(tmp_path, "latest", tree="7" * 40) == (
         (),
         ("no stored run is on this head: no blocker is carried over",),
+        (),
     )
 
 
