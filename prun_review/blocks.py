@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -29,25 +28,27 @@ class _Block(NamedTuple):
     """Something stands below it; other lines only wait for their opening bracket."""
 
 
-@dataclass(frozen=True)
-class _Line:
+class _Line(NamedTuple):
     """A line that says something."""
 
     number: int
     text: str
     """Without the blanks around it."""
     level: int
-
-    @property
-    def passed(self) -> bool:
-        """A comment, a directive or the end of a text may stand anywhere: it ends no block."""
-        return self.text.startswith("#") or not (_WORD.search(self.text) or self.text.startswith(_CLOSING))
+    passed: bool
+    """A comment, a directive or the end of a text may stand anywhere: it ends no block."""
 
 
 def headings(lines: Sequence[str], numbers: Collection[int]) -> frozenset[int]:
     """The lines that head a block with one of the lines ``numbers`` in it, however deep."""
-    said = [_Line(n, text.strip(), _level(text)) for n, text in enumerate(lines, 1) if text.strip()]
-    return frozenset(_by_indent(said, numbers) | _by_bracket(said, numbers)) if numbers else frozenset()
+    said = [_line(n, text) for n, text in enumerate(lines, 1) if numbers and text.strip()]
+    return frozenset(_by_indent(said, numbers) | _by_bracket(said, numbers))
+
+
+def _line(number: int, text: str) -> _Line:
+    bare = text.strip()
+    passed = bare.startswith("#") or not (_WORD.search(bare) or bare.startswith(_CLOSING))
+    return _Line(number, bare, _level(text), passed)
 
 
 def _level(text: str) -> int:
@@ -65,7 +66,11 @@ def _by_indent(said: Sequence[_Line], numbers: Collection[int]) -> set[int]:
     before = 0
     for line in said:
         if line.number in numbers:
-            found.update(n for b in blocks if b.holds and b.level < line.level for n in b.heads)
+            for block in reversed(blocks):
+                if block.heads[-1] in found:  # and so is what stands around it
+                    break
+                if block.holds and block.level < line.level:
+                    found.update(block.heads)
         if line.passed:
             continue
         heads: tuple[int, ...] = (line.number,)
