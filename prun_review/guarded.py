@@ -12,6 +12,8 @@ from typing import Any
 
 from prun_review import patterns
 
+_LINKS_MAX = 40
+"""Links that one path goes through, as Linux follows them."""
 WHOLE = ("conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml")
 """Files that count however little of them changes: pytest obeys them at and above what it is given."""
 IMPORTED = ("sitecustomize.py", "usercustomize.py")
@@ -52,6 +54,51 @@ def watch(root: str, panels: Iterable[str], guarded: Sequence[str]) -> Callable[
         return (folder or ".") in deciding and (last in WHOLE or last in SECTIONS or last == "pyproject.toml")
 
     return watched
+
+
+def anchors(root: str, panels: Iterable[str], guarded: Sequence[str]) -> tuple[str, ...]:
+    """Where files that count are looked for by name, arguments as of :func:`watch`: any part of such a path
+    may be a symbolic link.  Of a pattern, what stands before its first wildcard."""
+    root = posixpath.normpath(root or ".")
+    folders = {_below(root, panel) for panel in panels}
+    deciding = {above for folder in (root, *folders) for above in _upwards(folder)}
+    names = {
+        f"{_start(folder)}{last}" for folder in deciding for last in (*WHOLE, *SECTIONS, "pyproject.toml")
+    }
+    names |= {f"{_start(root)}{last}" for last in IMPORTED}
+    for pattern in guarded:
+        parts = pattern.split("/")
+        plain = next((n for n, part in enumerate(parts) if set("*?[") & set(part)), len(parts))
+        names.add(_below(root, "/".join(parts[:plain])))
+    return tuple(sorted({*names, *folders} - {root, "."}))
+
+
+def follow(name: str, link: Callable[[str], str | None]) -> tuple[str, ...]:
+    """The names that a path goes through, and at last what it stands for; ``.`` is the root.
+
+    ``link`` says what a name points to where it is a symbolic link, with the root for ``/``.  A path that
+    leaves the root, or goes in circles, stands for nothing: then only the names up to there.
+    """
+    through: list[str] = []
+    at, rest = "", name.split("/")
+    while rest:
+        part = rest.pop(0)
+        if part == "..":
+            if not at:
+                return tuple(through)
+            at = posixpath.dirname(at)
+        elif part not in ("", "."):
+            here = f"{at}/{part}" if at else part
+            target = link(here)
+            if target is None:
+                at = here
+                continue
+            if len(through) == _LINKS_MAX:
+                return tuple(through)
+            through.append(here)
+            at = "" if target.startswith("/") else at
+            rest = [*target.split("/"), *rest]
+    return (*through, at or ".")
 
 
 def _below(root: str, folder: str) -> str:

@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from prun_review import changeset, ends, files, git, patch, snapshot, taken
-from prun_review import guarded as guarded_files
+from prun_review import altering, changeset, ends, files, git, links, patch, snapshot, taken
 from prun_review.altering import BLIND, Watch
 from prun_review.change import Change, FileChange, Listed, listing
 from prun_review.changeset import Side
@@ -23,7 +22,7 @@ from prun_review.git import GITLINK, LINK, Entry
 from prun_review.guard import Guard
 from prun_review.model import Reason, Revision
 from prun_review.ports import Reader, Redactor
-from prun_review.publicnames import few
+from prun_review.publicnames import few, public_name
 from prun_review.redaction import Spot
 from prun_review.repostate import RepositoryState, repository_changes, repository_state
 from prun_review.scratch import Scratch
@@ -113,7 +112,7 @@ class ReviewedTree:
     """Files of the change that change the review itself, sorted; relative to the root of the repository
     that the trusted root lies in."""
     alters_digest: str
-    """sha256 over what they became; empty where there is none."""
+    """sha256 over what they were and became; empty where there is none."""
     altering_paths: tuple[str, ...]
     """Those of ``alters`` that ``change`` holds, under the names that they have there."""
     merge_bases: tuple[str, ...]
@@ -157,7 +156,15 @@ class ReviewedTree:
         there = ends.position(order.ends, order.root, order.ends.reviewed)
         if not order.ends.base or self._root is None or there is None:
             return BLIND
-        return Watch(self._root, there, guarded_files.watch(self._root, order.panels, order.guarded))
+        found, shadow = self._ends, self._shadow
+        tops = (found.trusted.top, found.reviewed.top)
+        old = [links.committed(shadow, sha, tops) for sha in sorted({found.base, found.merge_base})]
+        old.append(links.on_disk(found.trusted.top, old[0].known | old[-1].known, tops))
+        new = links.committed(shadow, found.commit, tops)
+        if found.worktree:
+            indexed = {public_name(e.name) for e in shadow.index() if e.mode == LINK}
+            new = links.on_disk(found.reviewed.top, indexed, tops)
+        return altering.watch(self._root, there, order.panels, order.guarded, old, [new])
 
     def _looked_at(self, prefix: bytes, watched: Callable[[bytes], bool]) -> Callable[[bytes], bool]:
         """Of a change also what the selection leaves out of the reviewed folder: that it differs is told."""

@@ -302,23 +302,6 @@ def test_a_fifo_in_place_of_a_file_hangs_nothing(repo: Path) -> None:
         assert told(tree) == {"text": ("deleted", "text", "text")}
 
 
-@pytest.mark.parametrize("before", [False, True], ids=["with the change", "on the base"])
-def test_what_a_checkout_converts_is_compared_as_committed(repo: Path, tmp_path: Path, before: bool) -> None:
-    write(repo, {".gitattributes": "*.py ident\n"} if before else {})
-    base = commit(repo)
-    write(repo, {} if before else {".gitattributes": "*.py ident\n"})
-    git(repo, "add", "-A")
-    sha = git(repo, "hash-object", "-w", "--no-filters", "--stdin", stdin=b'V = "$Id:";evil();"$"\n')
-    git(repo, "update-index", "--add", "--cacheinfo", f"100644,{sha},v.py")
-    git(repo, "commit", "-q", "-m", "hidden")
-    git(tmp_path, "clone", "-q", str(repo), "head")
-    git(repo, "checkout", "-q", "-f", base)
-    for where, head in ((tmp_path / "head", ""), (repo, str(tmp_path / "head"))):
-        with take(where, base=base, head=head) as tree:
-            assert "evil()" in tree.slice_text(["v.py"])
-            assert any("not from disk" in note and note.endswith(": v.py") for note in tree.revision.notes)
-
-
 def test_untracked_files_belong_to_a_change_on_request(repo: Path) -> None:
     write(repo, {"new": "1\n"})
     with take(repo, base="main") as tree:
@@ -903,6 +886,133 @@ def test_runs_tracked_elsewhere_are_not_told(project: Path, tmp_path: Path) -> N
         assert tree.tracked_runs == (".prun/runs/1/x",)
     with take(project, root=tmp_path) as tree:
         assert tree.tracked_runs == ()
+
+
+LINKED: dict[str, str] = {
+    "tools/panels/probe_a.py": "1\n",
+    "tools/conf.py": "1\n",
+    "tools/project.toml": "[tool.ruff]\nx = 1\n",
+    "docs/accept.txt": "1\n",
+    "docs/policy/x": "1\n",
+    "shared/help.py": "1\n",
+    "src/a.py": "1\n",
+}
+"""What links stand for, by name."""
+
+
+def link(repo: Path, name: str, target: str) -> None:
+    (repo / name).parent.mkdir(parents=True, exist_ok=True)
+    (repo / name).symlink_to(target)
+
+
+@pytest.mark.parametrize(
+    ("links", "edit", "expected"),
+    [
+        ({"panels": "tools/panels"}, "tools/panels/probe_a.py", True),
+        ({"panels": "tools/panels"}, "tools/panels/new.py", True),
+        ({"panels": "tools/panels"}, "tools/conf.py", False),
+        ({"panels": "one", "one": "two/../three", "three": "tools/panels"}, "tools/panels/probe_a.py", True),
+        ({"panels": "{top}/tools/panels"}, "tools/panels/probe_a.py", True),
+        ({"panels": "t/panels", "t": "tools"}, "tools/panels/probe_a.py", True),
+        ({"panels/help.py": "../shared/help.py"}, "shared/help.py", True),
+        ({"panels": "tools/panels", "tools/panels/help.py": "../../shared/help.py"}, "shared/help.py", True),
+        ({"conftest.py": "tools/conf.py"}, "tools/conf.py", True),
+        ({"pyproject.toml": "tools/project.toml"}, "tools/project.toml", True),
+        ({"accept.toml": "docs/accept.txt"}, "docs/accept.txt", True),
+        ({"policy": "docs/policy"}, "docs/policy/x", True),
+        ({"deep": "docs"}, "docs/policy/x", True),
+        ({"other": "docs"}, "docs/policy/x", False),
+        ({"panels": "../outside"}, "src/a.py", False),
+        ({"panels": "panels"}, "src/a.py", False),
+        ({"panels": "."}, "src/a.py", True),
+    ],
+)
+def test_what_links_of_the_review_stand_for_changes_it_too(
+    tmp_path: Path, links: dict[str, str], edit: str, expected: bool
+) -> None:
+    repo = repository(tmp_path / "linked", LINKED)
+    write(repo, {"two/x": "1\n"})
+    for name, target in links.items():
+        link(repo, name, target.format(top=repo))
+    commit(repo)
+    options: dict[str, Any] = {
+        "base": "main",
+        "panel_names": ["panels"],
+        "guarded": ["policy/**", "accept.toml", "deep/policy/x"],
+    }
+    git(repo, "checkout", "-q", "-b", "topic")
+    write(repo, {edit: "[tool.ruff]\nx = 2\n"})
+    git(repo, "add", "-A")
+    seen = []
+    with take(repo, **options) as tree:
+        seen.append((tree.alters, tree.altering_paths, tree.alters_digest))
+    commit(repo)
+    git(repo, "checkout", "-q", "main")
+    with take(repo, head="topic", **options) as tree:
+        seen.append((tree.alters, tree.altering_paths, tree.alters_digest))
+    assert [one[:2] for one in seen] == [((edit,), (edit,)) if expected else ((), ())] * 2
+    assert seen[0] == seen[1]
+
+
+def test_a_link_that_the_change_brings_is_told_with_what_it_stands_for(tmp_path: Path) -> None:
+    repo = repository(tmp_path / "linked", {**LINKED, "panels/probe_a.py": "1\n", "src/b/probe_x.py": "1\n"})
+    options: dict[str, Any] = {"base": "base", "panel_names": ["panels"]}
+    git(repo, "branch", "base")
+    shutil.rmtree(repo / "panels")
+    link(repo, "panels", "src/b")
+    git(repo, "add", "-A")
+    with take(repo, **options) as tree:
+        assert tree.alters == ("panels", "panels/probe_a.py")
+        first = tree.alters_digest
+    commit(repo, {"src/a.py": "2\n"})
+    with take(repo, **options) as tree:
+        assert tree.alters_digest == first
+    commit(repo, {"src/b/probe_x.py": "2\n"})
+    with take(repo, **options) as tree:
+        assert tree.alters == ("panels", "panels/probe_a.py", "src/b/probe_x.py")
+        second = tree.alters_digest
+    # What it stands for is the same in the base, and part of what is accepted all the same.
+    git(repo, "checkout", "-q", "-b", "other", "base")
+    commit(repo, {"src/b/probe_x.py": "2\n"})
+    git(repo, "branch", "-f", "base")
+    shutil.rmtree(repo / "panels")
+    link(repo, "panels", "src/b")
+    git(repo, "add", "-A")
+    with take(repo, **options) as tree:
+        assert tree.alters == ("panels", "panels/probe_a.py")
+        assert len({first, second, tree.alters_digest}) == 3
+    with take(repo / "src", root=repo, **options) as tree:
+        assert tree.alters == ("panels", "panels/probe_a.py")
+
+
+def test_a_link_on_the_base_alone_and_one_on_the_trusted_disk_count(project: Path) -> None:
+    git(project, "checkout", "-q", "-b", "topic")
+    commit(project, {"src/a.py": "2\n"})
+    git(project, "checkout", "-q", "main")
+    shutil.rmtree(project / "panels")
+    link(project, "panels", "src")
+    options: dict[str, Any] = {"base": "main", "head": "topic", "panel_names": ["panels"]}
+    with take(project, **options) as tree:  # not committed, and what pytest runs
+        assert tree.alters == ("src/a.py",)
+    commit(project)
+    git(project, "checkout", "-q", "topic")
+    with take(project, **options) as tree:  # what the change goes to
+        assert tree.alters == ("src/a.py",)
+
+
+def test_the_digest_covers_what_altered_files_were(project: Path) -> None:
+    digests = []
+    for before in ("1\n", "0\n"):
+        git(project, "checkout", "-q", "-B", "topic", "main")
+        commit(project, {"conftest.py": before})
+        write(project, {"conftest.py": "2\n"})
+        with take(project, base="topic") as tree:
+            assert tree.alters == ("conftest.py",)
+            digests.append(tree.alters_digest)
+    (project / "conftest.py").chmod(0o755)
+    with take(project, base="topic") as tree:
+        digests.append(tree.alters_digest)
+    assert len(set(digests)) == 3
 
 
 # --- redaction ------------------------------------------------------------------------------
