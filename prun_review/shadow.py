@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,8 +20,12 @@ RENAMES = 1000
 BATCH = 32 << 20
 """Bytes of blobs held in memory at once."""
 
+_CONVERTING = ("filter", "ident", "working-tree-encoding")
+"""Attributes under which git stores something else than what lies on disk, line ends aside."""
 _AS_ON_DISK = b"\n* !working-tree-encoding !ident\n"
-"""Attributes under which git would store something else than what lies on disk, line ends aside."""
+"""Switches them off; a filter is not run because none is configured."""
+_GIVEN = "index.given"
+"""Their index as we found it."""
 
 
 class Shadow:
@@ -47,12 +52,13 @@ class Shadow:
             files.create(path / "config", self._config(object_format))
             files.create(path / "objects/info/alternates", _quoted(lent))
             info = repository.common / "info"
-            theirs = _read(info / "attributes")[0] if (info / "attributes").is_file() else b""
-            files.create(path / "info/attributes", theirs + _AS_ON_DISK)
+            self._theirs = _read(info / "attributes")[0] if (info / "attributes").is_file() else b""
+            files.create(path / "info/attributes", self._theirs + _AS_ON_DISK)
             if (info / "exclude").is_file():
                 _copy(info / "exclude", path / "info/exclude")
             if (repository.git_dir / "index").exists():
                 _copy(repository.git_dir / "index", path / "index")
+                os.link(path / "index", path / _GIVEN)  # git never writes into an index, it replaces it
             for shared in repository.git_dir.glob("sharedindex.*"):
                 _copy(shared, path / shared.name)
 
@@ -127,12 +133,33 @@ class Shadow:
             args.append(f"--exclude-from={ignore}")
         return _items(self.run(*args))
 
-    def filtered(self, names: Iterable[bytes]) -> set[bytes]:
-        """Those whose attributes name a filter (git-lfs, git-crypt)."""
+    def converted(self, names: Iterable[bytes]) -> set[bytes]:
+        """Those that lie on disk in another form than git stores, by attributes of theirs: a filter
+        (git-lfs, git-crypt), ``ident``, ``working-tree-encoding``.
+
+        Both the ``.gitattributes`` on disk and those of their index count, by which a checkout goes.
+        """
         stdin = _lines(names)
-        parts = _items(self.run("check-attr", "-z", "--stdin", "filter", stdin=stdin)) if stdin else []
+        if not stdin:
+            return set()
+        args = ("check-attr", "-z", "--stdin", *_CONVERTING)
+        with self._attributes(self._theirs):
+            told = [
+                self.run(*args, stdin=stdin),
+                self.run(args[0], "--cached", *args[1:], stdin=stdin, index=_GIVEN),
+            ]
         plain = (b"unspecified", b"unset")
+        parts = [part for out in told for part in _items(out)]
         return {n for n, _, value in zip(*[iter(parts)] * 3, strict=True) if value not in plain}
+
+    @contextmanager
+    def _attributes(self, content: bytes) -> Iterator[None]:
+        """Meanwhile these stand above what any ``.gitattributes`` says."""
+        self.write("info/attributes", content)
+        try:
+            yield
+        finally:
+            self.write("info/attributes", self._theirs + _AS_ON_DISK)
 
     def write_tree(self, prefix: str) -> str:
         """Write our index (below ``prefix``) as a tree object of ours."""

@@ -18,6 +18,8 @@ from prun_review.shadow import Shadow
 _OURS = ".prun/"
 """What is left out at any depth."""
 
+_CONVERTED = "its form on disk is not the one that git stores"
+
 
 @dataclass(frozen=True, slots=True)
 class Selection:
@@ -81,7 +83,7 @@ class _Notes:
     """Length of the prefix."""
     left_out: dict[str, str] = field(default_factory=dict)
     kept: list[str] = field(default_factory=list)
-    """Files with a filter, taken as committed."""
+    """Files that git stores in another form, taken as committed."""
     absent: list[str] = field(default_factory=list)
     """Files that a sparse checkout does not have on disk, taken as committed."""
     renamed: list[str] = field(default_factory=list)
@@ -96,7 +98,7 @@ class _Notes:
         for why, names in sorted(kinds.items()):
             yield f"{len(names)} left out ({why}): {few(names)}"
         if self.kept:
-            text = "taken as git has them, which is not as on disk (filters are not run)"
+            text = "taken as git has them and not from disk (by a filter, ident or working-tree-encoding)"
             yield f"{len(self.kept)} {text}: {few(self.kept)}"
         absent = [name for name in self.absent if name not in self.left_out]
         if absent:
@@ -223,21 +225,21 @@ def _edited(shadow: Shadow, indexed: Iterable[Entry], listing: Listing, notes: _
     # Put anew, entries have no mark that hides an edit and no time that a file was seen: git reads all.
     shadow.put(e for e in wanted if e.name not in absent)
     shadow.add_edits()
-    # The filter of a file is not run, so what lies on disk is the other form: gigabytes instead of
-    # an LFS pointer, or in plain text what git-crypt keeps encrypted.
+    # What lies on disk is the other form: gigabytes instead of an LFS pointer, in plain text what
+    # git-crypt keeps encrypted, or `$Id: 1f2e $` in place of whatever `ident` hides of the committed line.
     held = shadow.index()
     edited = {e.name for e in held if e.sha != before[e.name].sha or before[e.name].unmerged}
-    filtered = [before[name] for name in shadow.filtered(edited)]
-    shadow.put([e for e in filtered if not e.unmerged])
-    shadow.forget([e.name for e in filtered if e.unmerged])
-    for entry in filtered:
+    converted = [before[name] for name in shadow.converted(edited)]
+    shadow.put([e for e in converted if not e.unmerged])
+    shadow.forget([e.name for e in converted if e.unmerged])
+    for entry in converted:
         if entry.name in listing.watched:
             continue
         if entry.unmerged:
-            notes.out(entry.name, "unmerged, and its filter is not run")
+            notes.out(entry.name, f"unmerged, and {_CONVERTED}")
         else:
             notes.kept.append(public_name(entry.name[notes.cut :]))
-    held = shadow.index() if filtered else held
+    held = shadow.index() if converted else held
     return replace(
         listing,
         wanted={e.name: e for e in held if e.name in listing.wanted},
@@ -270,13 +272,13 @@ def _check_path(name: bytes, repository: Repository) -> None:
 
 def _add_untracked(shadow: Shadow, selection: Selection, notes: _Notes) -> None:
     names = [n for n in shadow.untracked(git.ignore_file(shadow.repository)) if selection.takes(n)]
-    filtered = shadow.filtered(names)
+    converted = shadow.converted(names)
     wanted = []
     for name in names:
         if name.endswith(b"/"):
             notes.out(name, "a repository of its own")
-        elif name in filtered:
-            notes.out(name, "untracked, and its filter is not run")
+        elif name in converted:
+            notes.out(name, f"untracked, and {_CONVERTED}")
         else:
             wanted.append(name)
     shadow.add(wanted)

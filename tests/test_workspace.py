@@ -26,6 +26,8 @@ from prun_review.workspace import ReviewedTree, take
 
 from .repokit import cache_home, git, repository, write
 
+AS_GIT_HAS_THEM = "taken as git has them and not from disk (by a filter, ident or working-tree-encoding)"
+
 
 @pytest.fixture(autouse=True, scope="module")
 def home() -> Iterator[Path]:
@@ -203,9 +205,58 @@ class TestWhatIsTaken:
             assert tree.read("b") == ("edited",)
             assert "new.key" not in tree.names
             assert tree.revision.notes == (
-                "1 left out (untracked, and its filter is not run): new.key",
-                "1 taken as git has them, which is not as on disk (filters are not run): a.key",
+                "1 left out (untracked, and its form on disk is not the one that git stores): new.key",
+                f"1 {AS_GIT_HAS_THEM}: a.key",
             )
+
+    @pytest.mark.parametrize(
+        ("attributes", "committed", "on_disk"),
+        [
+            (b"*.py ident\n", b'V = "$Id:";evil();"$"\n', b"$Id: "),
+            (b"*.py working-tree-encoding=UTF-16\n", b"evil()\n", "e".encode("utf-16-le")),
+            (b"[attr]m ident\n*.py m\n", b'V = "$Id:";evil();"$"\n', b"$Id: "),
+            # what they say is not to be read on disk, and an ordinary checkout went by it
+            (
+                b"*.py ident\n.gitattributes working-tree-encoding=UTF-16\n",
+                b'V = "$Id:";evil();"$"\n',
+                b"$Id: ",
+            ),
+        ],
+        ids=["ident", "encoding", "macro", "hidden"],
+    )
+    def test_what_a_checkout_converts_is_taken_as_committed(
+        self, tmp_path: Path, attributes: bytes, committed: bytes, on_disk: bytes
+    ) -> None:
+        source = repository(tmp_path / "source", {"README": "r\n"})
+        names = {"a.py": committed, ".gitattributes": attributes}
+        for name, content in names.items():
+            sha = git(source, "hash-object", "-w", "--no-filters", "--stdin", stdin=content)
+            git(source, "update-index", "--add", "--cacheinfo", f"100644,{sha},{name}")
+        git(source, "commit", "-q", "-m", "hidden")
+        git(tmp_path, "clone", "-q", str(source), "clone")
+        repo = tmp_path / "clone"
+        assert on_disk in (repo / "a.py").read_bytes()
+        with take(repo, exclude=[".gitattributes"]) as tree, tree.materialise() as shot:
+            assert (shot.path / "a.py").read_bytes() == committed
+            assert not tree.revision.dirty
+            assert f"1 {AS_GIT_HAS_THEM}: a.py" in tree.revision.notes
+            assert tree.repository_changed() == ()
+
+    def test_an_edit_that_a_commit_would_convert_is_told_until_it_is_staged(self, tmp_path: Path) -> None:
+        repo = repository(tmp_path, {"a.c": "/* $Id$ */\n", "b.c": "b\n"})
+        write(repo, {".git/info/attributes": "*.c ident\n", "a.c": "/* $Id$ */\nint edited;\n"})
+        write(repo, {"new.c": "n\n"})
+        with take(repo, include_untracked=True) as tree:
+            assert tree.read("a.c") == ("/* $Id$ */",)
+            assert tree.names == ("a.c", "b.c")
+            assert tree.revision.notes == (
+                "1 left out (untracked, and its form on disk is not the one that git stores): new.c",
+                f"1 {AS_GIT_HAS_THEM}: a.c",
+            )
+        git(repo, "add", "a.c")
+        with take(repo) as tree:
+            assert tree.read("a.c") == ("/* $Id$ */", "int edited;")
+            assert tree.revision.notes == ()
 
     def test_submodules_and_nested_repositories_are_named_not_taken(self, tmp_path: Path) -> None:
         repo = repository(tmp_path / "repo")
