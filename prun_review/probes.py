@@ -213,13 +213,21 @@ def resolve(
     params: Mapping[str, Any],
     folder: Path,
     timeout: float,
+    watched: Callable[[Path], bool] | None = None,
 ) -> Brief:
-    """The brief of one case.  ``folder`` is where the probe file lies, ``timeout`` the default.
+    """The brief of one case.  ``folder`` is where the probe file lies, ``timeout`` the default; ``watched``
+    says of a prompt file whether a change of it is noticed, and is None where no change is reviewed.
 
     ``BriefError`` says what is malformed.  An exception raised by a prompt function comes out as it is.
     """
     wanted = shape(fields)
-    prompt = _prompt(fields.get("prompt"), docstring, params, folder)
+    given = fields.get("prompt")
+    if watched and isinstance(given, Path) and not watched(folder / given):
+        raise BriefError(
+            f"the prompt file {given} lies outside the panels, and a change could rewrite it",
+            remedy="move it into the panels folder, or add it to guarded in [tool.prun_review]",
+        )
+    prompt = _prompt(given, docstring, params, folder)
     if not prompt.strip():
         raise BriefError(
             "the prompt is empty",

@@ -18,6 +18,7 @@ from prun_review import planning, probes
 from prun_review.config import Config
 from prun_review.errors import BriefError
 from prun_review.model import Brief
+from prun_review.patterns import matcher
 from prun_review.planning import Proposal
 from prun_review.plugin import marks, parts, scope
 from prun_review.ports import Executor
@@ -214,11 +215,28 @@ class Collector:
                 params=params,
                 folder=item.path.parent,
                 timeout=self.config.timeout,
+                watched=self._watched if self.config.base else None,
             )
             self._check_kind(brief.contract.kind)
         except Exception as error:  # a probe's own prompt function may raise anything
             return Brief(""), f"brief cannot be built: {type(error).__name__}: {error}"
         return brief, ""
+
+    def _watched(self, path: Path) -> bool:
+        """Whether a change of this file would be told as one of the review itself.
+
+        Under the name that leads to it as well as under its own: either could be rewritten.
+        """
+        matches = matcher(self.config.guarded)
+        root = Path(os.path.realpath(self.where.root))
+        named = Path(os.path.normpath(root / os.path.relpath(path, self.where.root)))
+
+        def counts(name: Path) -> bool:
+            if any(name.is_relative_to(panel) for panel in self.where.panels):
+                return True
+            return name.is_relative_to(root) and matches(name.relative_to(root).as_posix())
+
+        return counts(named) and counts(Path(os.path.realpath(path)))
 
 
 def is_probe(item: Any) -> bool:

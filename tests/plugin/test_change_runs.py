@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from prun_review import rundir
 from prun_review.process import contain
 from tests.change.cases import EVALUATED
-from tests.change.kit import PROBE, Scene
+from tests.change.kit import BASE, PROBE, Scene
 
 
 @pytest.fixture
@@ -242,3 +244,101 @@ print(json.dumps({
     "findings": [finding],
 }))
 """
+
+
+# --- what cannot be known, or could be rewritten --------------------------------------------------
+
+
+def test_runs_that_come_with_the_repository_are_nothing_to_build_on(scene: Scene) -> None:
+    assert scene.review().code == 0
+    run = scene.report.document["run_id"]
+    scene.git("add", "-f", ".prun/runs")
+    scene.git("commit", "-q", "-m", "runs")
+    before = len(scene.calls)
+    for args in (("--prun-resume",), ("--prun-previous", "latest"), ("--prun-replay", run)):
+        done = scene.review(*args)
+        assert done.code == 4, done.output
+        assert f"{args[0]} would take" in done.output
+    assert len(scene.calls) == before
+    scene.review()
+    assert len(scene.calls) == before + 2, "who asks anew asks"
+
+
+def test_a_run_on_the_same_head_that_still_runs_forbids_green(scene: Scene) -> None:
+    live = rundir.create(scene.path, now=time.time())
+    try:
+        done = scene.review("--prun-previous", "latest")
+        assert (done.code, scene.report.codes()) == (1, {"previous-running"}), done.output
+        assert live.id in scene.report.text("previous-running")
+    finally:
+        live.close()
+    assert scene.review("--prun-previous", "latest").code == 0
+
+
+def test_several_merge_bases_forbid_green(tmp_path: Path) -> None:
+    scene = Scene(tmp_path / "s")
+    scene.git("checkout", "-q", "-b", "fix", "main")
+    scene.commit({"src/fix.py": "SAFE = True\n"})
+    scene.git("checkout", "-q", "main")
+    other = scene.commit({"docs/other.md": "x\n"})
+    scene.git("merge", "-q", "--no-ff", "-m", "fix", "fix")
+    scene.git("checkout", "-q", "-B", "topic", other)
+    scene.git("merge", "-q", "-s", "ours", "-m", "the fix too", "fix")
+    scene.commit({"docs/guide.md": "# Guide\n\nHow to buy.\n"})
+    scene.both()
+    done = scene.review()
+    assert done.code == 1, done.output
+    assert "several-merge-bases" in scene.report.codes()
+    assert "2 merge bases: compared with" in scene.report.text("several-merge-bases")
+
+
+OUTSIDE = """
+from pathlib import Path
+from prun_review import brief
+
+@brief(scope="diff", reads=["src/**"], prompt=Path("{prompt}"))
+def probe_change(result):
+    pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("prompt", "guarded", "code"),
+    [
+        ("../docs/prompt.md", "", 1),
+        ("link.md", "", 1),
+        ("../docs/prompt.md", 'guarded = ["docs/*.md"]', 0),
+        ("link.md", 'guarded = ["docs"]', 0),
+        ("own.md", "", 0),
+    ],
+)
+def test_a_prompt_that_a_change_could_rewrite_is_no_brief(
+    tmp_path: Path, prompt: str, guarded: str, code: int
+) -> None:
+    base = {**BASE, "docs/prompt.md": "What breaks?\n", "panels/own.md": "What breaks?\n"}
+    scene = Scene(tmp_path / "s", probe=OUTSIDE.format(prompt=prompt), config=guarded, base=base)
+    scene.git("checkout", "-q", "main")
+    (scene.path / "panels/link.md").symlink_to("../docs/prompt.md")
+    scene.commit()
+    scene.git("checkout", "-q", "-B", "topic")
+    scene.commit({"src/auth.py": EVALUATED})
+    scene.both()
+    done = scene.review()
+    assert done.code == code, done.output
+    if code:
+        assert "failed:brief" in scene.report.codes()
+        assert f"the prompt file {prompt} lies outside the panels" in done.output
+        assert "guarded" in done.output
+        assert scene.calls == []
+
+
+def test_masked_places_of_the_change_are_said(tmp_path: Path) -> None:
+    key = 'KEY = "AKIAIOSFODNN7ABCDEF1"\n'
+    scene = Scene(tmp_path / "s", base={"src/auth.py": "A = 1\n", "src/other.py": key})
+    scene.commit({"src/auth.py": f"A = 1\n{key}"})
+    scene.both()
+    done = scene.review()
+    assert done.code == 0, done.output
+    assert "1 masked place in changed files (src/auth.py)" in scene.report.line
+    (place,) = scene.report.document["facts"]["masked"]
+    assert place.startswith("src/auth.py:2 ")
