@@ -61,6 +61,13 @@ HEADS = "it heads a block that the change edits"
         (f"def f(u):\n{BODY}", f"def f(u):\n{BODY}\n    new(u)", "def f(u):", HEADS),
         (f"def f(u):\n{BODY}\n    old(u)", f"def f(u):\n{BODY}", "def f(u):", HEADS),
         (f"def f(u):\n{BODY}", f"def f(u):\n{BODY}\n    # noqa", "def f(u):", HEADS),
+        # lines that come above shift it
+        (
+            f"{FILLER}\ndef f(u):\n{BODY}\n    old(u)",
+            f"a = 1\n{FILLER}\ndef f(u):\n{BODY}",
+            "def f(u):",
+            HEADS,
+        ),
         # a block above it goes in the same stretch
         (f"def f(u):\n{BODY}\n    old(u)\nx = 1", f"def f(u):\n{BODY}", "def f(u):", HEADS),
         # decorators, a signature of several lines, a class around it
@@ -97,6 +104,13 @@ HEADS = "it heads a block that the change edits"
             HEADS,
         ),
         (f"#if AB\n{FILLER}\n# define STRICT 1\n#endif", f"#if AB\n{FILLER}\n#endif", "#if AB", HEADS),
+        (
+            f"int f() {{\n{FILLER}\nold_1;\n}}\na;\na;\na;\na;\nint g() {{\n{FILLER}\nold_2;\n}}",
+            f"int f() {{\n{FILLER}\nnew_1;\n}}\na;\na;\na;\na;\nint g() {{\n{FILLER}\nnew_2;\n}}",
+            "int g() {",
+            HEADS,
+        ),
+        (f"@one\n# why\ndef f():\n{BODY}", f"@one\n# why\ndef f():\n{BODY}\n    x()", "@one", HEADS),
         # what stands less deep in between ends no block: a comment, a directive, a text of several lines
         (
             f"def f(u):\n{BODY}\n# note\n    old(u)",
