@@ -101,7 +101,7 @@ def _by_bracket(said: Sequence[_Line], numbers: Collection[int]) -> set[int]:
         known = min(known, len(open_ones))
         head = line.number if _WORD.search(line.text) else before
         open_ones += [head] * opened
-        before = line.number
+        before = before if line.text.startswith("#") else line.number
     return found
 
 

@@ -111,6 +111,12 @@ HEADS = "it heads a block that the change edits"
             HEADS,
         ),
         (f"@one\n# why\ndef f():\n{BODY}", f"@one\n# why\ndef f():\n{BODY}\n    x()", "@one", HEADS),
+        (
+            f"int f(int u)\n#if AB\n{{\n{BODY}\n}}",
+            f"int f(int u)\n#if AB\n{{\n{BODY}\n    x();\n}}",
+            "int f(int u)",
+            HEADS,
+        ),
         # what stands less deep in between ends no block: a comment, a directive, a text of several lines
         (
             f"def f(u):\n{BODY}\n# note\n    old(u)",
@@ -195,6 +201,13 @@ def test_who_speaks_of_a_name_that_is_gone_speaks_of_the_change(fields: dict[str
     assert found.placement in ("pre-existing", "outside")
     assert found.beside is not bool(name)
     assert (f"the change takes {name!r} away" in found.note) is bool(name)
+
+
+def test_a_long_quote_is_searched_to_its_end() -> None:
+    text = "\n".join(f"run_{n}()" for n in range(80)) + "\nload_all(1)"
+    two = changed(APP, APP.replace("load_all", "load_some"), "app.py", use=text)
+    assert not two.placed(file="use.py", line=1, quote=text).beside
+    assert two.placed(file="use.py", line=1, quote="run_0()").beside
 
 
 @pytest.mark.parametrize(
@@ -371,8 +384,8 @@ TREES = Two(
         # in the right file, beside every hunk
         ("src/auth.py", 18, False, False),
         ("auth.py", 18, False, False),
-        ("src/auth.py", 20, False, True),
-        ("auth.py", 20, False, True),
+        ("src/auth.py", 19, False, True),
+        ("auth.py", 19, False, True),
         ("src/auth.py", 999, False, False),  # no such line
         ("src/auth.py", 0, False, False),
         # no file at all, or one of several
