@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from prun_review import patch
+from prun_review import maskedlines, patch
 from prun_review.altering import Altered
 from prun_review.change import READABLE, Change, FileChange
 from prun_review.git import GITLINK, LINK, Entry
@@ -76,6 +77,11 @@ class _Moved:
     def files(self) -> tuple[_File, ...]:
         """Those that there are."""
         return tuple(f for f in (self.old, self.new) if f)
+
+    @property
+    def masked(self) -> bool:
+        """Something of it is not shown."""
+        return any(f.shown != f.entry.sha for f in self.files)
 
     @property
     def edited(self) -> bool:
@@ -227,13 +233,27 @@ def _sections(shadow: Shadow, moved: Mapping[int, _Moved]) -> dict[int, patch.Se
     if not moved:
         return {}
 
+    mark = maskedlines.START + secrets.token_hex(16)
+    masked = {f for m in moved.values() if m.masked and m.old and m.new for f in m.files}
+    compared = _marked(shadow, [f for f in masked if f.shown != f.entry.sha], mark.encode())
+
     def tree(files: Mapping[int, _File | None]) -> str:
-        named = ((b"%d" % n, f.entry.mode, f.shown) for n, f in files.items() if f)
+        named = ((b"%d" % n, f.entry.mode, compared.get(f, f.shown)) for n, f in files.items() if f)
         return shadow.planted(named, "index.patch")
 
     old, new = tree({n: m.old for n, m in moved.items()}), tree({n: m.new for n, m in moved.items()})
     found = patch.parse(shadow.patch(old, new))
-    return {n: found[n] for n in moved}
+    return {n: maskedlines.cleared(found[n], mark) if m.masked else found[n] for n, m in moved.items()}
+
+
+def _marked(shadow: Shadow, files: Sequence[_File], mark: bytes) -> dict[_File, str]:
+    """Ids of blobs of ours in which each masked line of these files is told from others like it."""
+    made: dict[_File, str] = {}
+    sized = shadow.sized([replace(f.entry, sha=f.shown) for f in files])
+    for file, shown in zip(files, sized, strict=True):
+        text, raw = shadow.blobs([shown, file.entry])
+        [made[file]] = shadow.store([maskedlines.marked(text, raw, mark)])
+    return made
 
 
 def _change(one: _Moved, section: patch.Section | None) -> FileChange:

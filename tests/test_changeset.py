@@ -1086,6 +1086,34 @@ def test_where_only_what_is_masked_differs_that_is_said(repo: Path) -> None:
         assert told(tree) == {"moved": ("renamed", "masked", "long")}
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_masked_line_that_differs_is_shown_to_differ(repo: Path, end: str) -> None:
+    mask = "\x1f" + "0" * 32
+    lines = [
+        "def f():",
+        " a = 's3cret'",
+        " b = 's3cret1'",
+        *(f" {n}" for n in range(9)),
+        " c = 's3cret'",
+        " d",
+    ]
+    commit(repo, {"key": end.join(lines), "alone": "s3cret"})
+    before = git(repo, "rev-parse", "HEAD")
+    # One line looks like another and is none; one is edited in the open; one stays.
+    lines[1], lines[-1] = " a = '******'", f" D {mask}"
+    write(repo, {"key": end.join(lines), "alone": "s3cret\nmore"})
+    with take(repo, base=before, redact=Stars()) as tree:
+        key = files(tree)["key"]
+        assert (key.file.kind, set(key.added), set(key.deleted)) == ("text", {2, 14}, {2, 14})
+        assert "lines that look alike differ in what is masked" in key.file.note
+        texts = [line for hunk in key.hunks for line in hunk.lines]
+        assert texts.count("- a = '******'") == texts.count("+ a = '******'") == 1
+        assert f"+ D {mask}" in texts
+        assert "  c = '******'" in texts
+        assert "alike" not in files(tree)["alone"].file.note
+        assert "\x1f" not in tree.slice_text(["key"]).replace(mask, "")
+
+
 def test_masks_and_what_is_withheld_change_the_hashes(repo: Path) -> None:
     write(repo, {"key": "s3cret\n"})
     git(repo, "add", "-A")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from prun_review.errors import BriefError
-from prun_review.guarded import partly, same, watch
+from prun_review.guarded import anchors, follow, partly, same, watch
 
 
 @pytest.mark.parametrize(
@@ -111,3 +111,30 @@ def test_other_files_count_as_a_whole() -> None:
 
 def test_what_is_no_text_is_never_the_same() -> None:
     assert not same("pyproject.toml", b"\xff", b"\xff\xfe")
+
+
+@pytest.mark.parametrize(
+    ("name", "links", "through"),
+    [
+        ("a/b", {}, ("a/b",)),
+        ("a/b", {"a": "c/d"}, ("a", "c/d/b")),
+        ("a/b", {"a/b": "../x"}, ("a/b", "x")),
+        ("a", {"a": "b", "b": "./c/"}, ("a", "b", "c")),
+        ("x/a", {"x/a": "/y"}, ("x/a", "y")),
+        ("a", {"a": "."}, ("a", ".")),
+        ("a", {"a": "../x"}, ("a",)),
+        ("a", {"a": "/.."}, ("a",)),
+        ("a", {"a": "a"}, ("a",) * 40),
+    ],
+)
+def test_where_a_path_leads(name: str, links: dict[str, str], through: tuple[str, ...]) -> None:
+    assert follow(name, links.get) == through
+
+
+def test_files_are_looked_for_by_name_at_and_above_panels() -> None:
+    found = anchors("app", ["panels", "../x"], ["policy/**", "*.lock", "deep/file"])
+    assert {"app/panels", "x", "app/conftest.py", "conftest.py", "x/tox.ini", "app/sitecustomize.py"} <= {
+        *found
+    }
+    assert {"app/policy", "app/deep/file"} <= {*found}
+    assert not {"app", ".", "deep/file", "app/deep"} & {*found}
