@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from prun_review.change import Change
 from prun_review.checking import Judged, judge_answer
+from prun_review.echoes import echoes
 from prun_review.examining import any_known, coverage, known_names, spelled
 from prun_review.grounding import ground
 from prun_review.model import (
@@ -68,6 +69,8 @@ def judge(
         return replace(base, reason="no-answer" if reading.reason == "ok" else reading.reason)
     judged = _judged(reading, unit, kind)
     violations = [_with_usage(v, reading.usage) for v in judged.violations]
+    if change is not None and reading.findings is None:
+        violations += echoes(reading, unit, kind, change)
     answer = judged.answer
     if answer:
         index = Names(names) if names is not None else None
