@@ -342,9 +342,11 @@ CASES = (
     Case(
         "it stands in the context of a hunk",
         {"src/auth.py": AUTH.replace('raise PermissionError("who is it")', 'raise PermissionError("who")')},
-        told=(defect("Nobody is looked up", "src/auth.py", 16, "return load(user)"),),
+        "FAIL",
+        frozenset({"consensus"}),
+        (defect("Nobody is looked up", "src/auth.py", 16, "return load(user)"),),
         placed={"Nobody is looked up": ("context", False)},
-        further=says("beside the change"),
+        blocking=frozenset({"Nobody is looked up"}),
     ),
     Case(
         "a range touches an added line",

@@ -241,17 +241,21 @@ def test_the_verdict_over_all_echoes(echoed: Scene) -> None:
 
 
 @pytest.mark.parametrize(
-    ("config", "examined", "outcome"),
+    ("config", "examined", "broken", "outcome"),
     [
-        ("", 1, "INCOMPLETE"),
-        ("", 2, "PASS"),
-        ("gate.min_coverage = 1.0", 3, "INCOMPLETE"),
-        ("gate.min_coverage = 1.0", 4, "PASS"),
-        ("gate.min_coverage = 0.25", 1, "PASS"),
-        ("", 0, "INCOMPLETE"),
+        ("", 1, True, "INCOMPLETE"),
+        ("", 2, False, "INCOMPLETE"),
+        ("", 4, False, "PASS"),
+        ("gate.min_coverage = 1.0", 3, True, "INCOMPLETE"),
+        ("gate.min_coverage = 1.0", 4, False, "PASS"),
+        ("gate.min_coverage = 0.25", 1, False, "INCOMPLETE"),
+        ("", 0, True, "INCOMPLETE"),
     ],
 )
-def test_nothing_found_by_who_hardly_looked(tmp_path: Path, config: str, examined: int, outcome: str) -> None:
+def test_nothing_found_by_who_hardly_looked(
+    tmp_path: Path, config: str, examined: int, broken: bool, outcome: str
+) -> None:
+    """Too little is a broken contract; a file that nobody names is uncovered in any case."""
     scene = Scene(tmp_path / "s", config=config)
     names = [f"src/m{n}.py" for n in range(4)]
     scene.commit(dict.fromkeys(names, "X = 1\n"))
@@ -259,7 +263,8 @@ def test_nothing_found_by_who_hardly_looked(tmp_path: Path, config: str, examine
     done = scene.review()
     assert (done.code, scene.report.outcome) == (0 if outcome == "PASS" else 1, outcome), done.output
     codes = {v["code"] for unit in scene.report.units for v in unit["violations"]}
-    assert codes == (set() if outcome == "PASS" else {"coverage"})
+    assert codes == ({"coverage"} if broken else set())
+    assert broken or ("uncovered" in scene.report.codes()) == (outcome == "INCOMPLETE")
 
 
 def test_the_repository_of_these_tests_holds_what_it_should(tmp_path: Path) -> None:
