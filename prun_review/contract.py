@@ -73,7 +73,9 @@ The question is about a change, so each finding has two keys more.
 before it, with the path and the line numbers of then. For what the change takes away use `old`, quote the
 code that is gone and give the number that it had.
 `cause` is null, except where the defect stands in code that the change leaves as it is and makes wrong:
-then it names `file` and `line` of the changed line that is to blame (of a deleted line as it was before)."""
+then it names `file` and `line` of the changed line that is to blame (of a deleted line as it was before).
+`examined` names every changed file that you looked at, each by its own path, also one whose diff you were
+given: a folder or a pattern names none, and a file that nobody names counts as not reviewed."""
 
 _SIDE: dict[str, Any] = {
     "type": ["string", "null"],
