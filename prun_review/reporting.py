@@ -8,11 +8,27 @@ from pathlib import Path
 from typing import Any
 
 from prun_review import rundir
-from prun_review.errors import RunDirError
+from prun_review.errors import PrunError, RunDirError
 from prun_review.model import Plan
 from prun_review.ports import Executor, Renderer
+from prun_review.renderers.escape import one_line, plain
 from prun_review.renderers.terminal import Terminal
 from prun_review.verdict import number
+
+LINE = 1000
+"""Columns of a place at most."""
+
+
+def trouble(error: PrunError) -> str:
+    """An error for people, inert: file names, revisions and what git says stand in it.
+
+    It keeps its lines, and all but the first are indented, so that a line end in a name cannot begin
+    a line of somebody else's.
+    """
+    place = f"{one_line(error.place, LINE)}: " if error.place else ""
+    lines = plain(place + error.message).splitlines()
+    lines += plain(f"remedy: {error.remedy}").splitlines() if error.remedy else []
+    return "\n".join([*lines[:1], *(f"  {line.strip()}" for line in lines[1:] if line.strip())])
 
 
 def announcement(
@@ -39,10 +55,13 @@ def announcement(
         )
         told.append(f"{count} to {name} ({kind})")
     named = sorted({name for unit in plan.units for name in unit.files})
-    about = ", ".join(named[:3]) + (f" and {len(named) - 3} more" if len(named) > 3 else "")
+    about = ", ".join(one_line(name) for name in named[:3]) + (
+        f" and {len(named) - 3} more" if len(named) > 3 else ""
+    )
     sizes = f"{number(len(plan.units), 'unit')} of {number(cases, 'case')}"
     text = f"{sizes}: {'; '.join(told)}; about {about or 'the whole tree'}"
     text += f"; {unsent_text}" if unsent else ""
+    text = plain(text)
     return text if files is None else f"{text}; each can read the tree's {number(files, 'file')}"
 
 

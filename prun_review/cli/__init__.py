@@ -71,9 +71,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except InternalError as error:
         return _bug(error, args.traceback)
     except PrunError as error:
+        from prun_review.reporting import trouble
+
         if args.traceback:
-            traceback.print_exc()
-        print(f"prun-review {args.verb}: {plain(str(error))}", file=sys.stderr)
+            print(plain(traceback.format_exc()), file=sys.stderr)
+        print(f"prun-review {args.verb}: {trouble(error)}", file=sys.stderr)
         return USAGE
     except Exception as error:
         return _bug(error, args.traceback)
@@ -111,14 +113,14 @@ def _parser() -> _Parser:
 
 def _bug(error: Exception, show: bool) -> int:
     """One line about our bug on standard error; the traceback there too, or in a file of its own."""
-    told = f"{type(error).__name__}: {error}".splitlines()[0]
+    told = plain(f"{type(error).__name__}: {error}").splitlines()[0]
     if show:
-        traceback.print_exc()
+        print(plain(traceback.format_exc()), file=sys.stderr)
         where = ""
     else:
         handle, path = tempfile.mkstemp(prefix="prun-review-", suffix=".traceback.txt")
         with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
             traceback.print_exc(file=file)
         where = f" (traceback: {path})"
-    print(f"prun-review: internal error, please report it: {plain(told)}{where}", file=sys.stderr)
+    print(f"prun-review: internal error, please report it: {told}{where}", file=sys.stderr)
     return BUG

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from prun_review.cli.panels import STARTED, asking, panels, register_asking
 from prun_review.errors import ConfigError, PrunError
-from prun_review.renderers.escape import one_line
+from prun_review.renderers.escape import one_line, plain
 
 if TYPE_CHECKING:
     import pytest
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     if keeper.error is not None:
         raise keeper.error
     if keeper.plan is None or keeper.review is None or status not in (0, 5):
-        sys.stderr.write(said.getvalue())
+        sys.stderr.write(plain(said.getvalue()))
         raise ConfigError("the probes could not be collected", place=" ".join(paths))
     _print(keeper.plan, keeper.review, keeper.broken, prompts=args.prompts)
     for name in keeper.nobody:
@@ -120,7 +120,7 @@ def _print(plan: Plan, review: Review, broken: Mapping[str, str], *, prompts: bo
     print()
     print(announcement(plan, review.executors, None, broken))
     for line in cost_range(sendable(plan, broken), review.executors, review.root):
-        print(line)
+        print(plain(line))
 
 
 def _detail(unit: Unit) -> str:
@@ -144,7 +144,6 @@ def _about(unit: Unit) -> str:
 
 def _prompt(unit: Unit, review: Review) -> str:
     from prun_review import extensions, prompts
-    from prun_review.renderers.escape import plain
 
     kinds = extensions.contracts(review.extensions)
     native = review.executors[unit.executor].native

@@ -19,6 +19,7 @@ def activate(config: pytest.Config, where: Scope) -> None:
     """Register what a review session needs; ``pytest.UsageError`` for a bad configuration."""
     from prun_review import extensions
     from prun_review.beginning import record_abort
+    from prun_review.reporting import trouble
     from prun_review.review import Review
     from prun_review.settings import read_settings
 
@@ -37,11 +38,12 @@ def activate(config: pytest.Config, where: Scope) -> None:
             review.close()
         if not where.worker and not config.option.collectonly:
             record_abort(where.root, error.message)
-        raise pytest.UsageError(f"prun_review: {error}") from None
+        raise pytest.UsageError(f"prun_review: {trouble(error)}") from None
     config.addinivalue_line("python_files", PATTERN)
     collector = Collector(where, settings, review.executors, extensions.contracts(review.extensions))
     config.pluginmanager.register(collector, "prun_review-collector")
     config.pluginmanager.register(ItemHooks(), "prun_review-items")
+    config.pluginmanager.register(Ids(), "prun_review-ids")
     config.pluginmanager.register(ReportCleaner(), "prun_review-cleaner")
     config.pluginmanager.register(WarningCleaner(), "prun_review-warnings")
     if where.worker:
@@ -50,6 +52,16 @@ def activate(config: pytest.Config, where: Scope) -> None:
         config.pluginmanager.register(Worker(config, collector))
     else:
         _register_controller(config, where, collector, review, settings)
+
+
+class Ids:
+    """Makes the ids of parameters inert: names of changed files are such, and pytest prints them."""
+
+    def pytest_make_parametrize_id(self, val: object) -> str | None:
+        """The id of a text that a CI runner would obey; None leaves all others to pytest."""
+        from prun_review.renderers.escape import one_line, plain
+
+        return one_line(val) if isinstance(val, str) and plain(val) != val else None
 
 
 def _set_change(config: pytest.Config, where: Scope, review: Any) -> None:

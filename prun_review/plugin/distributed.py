@@ -25,6 +25,7 @@ from prun_review.plugin.parts import leave_out
 from prun_review.plugin.scope import Scope
 from prun_review.plugin.session import ReviewSession
 from prun_review.pool import unanswered
+from prun_review.reporting import trouble
 from prun_review.rundir import RunView
 
 POLL = 0.05
@@ -51,7 +52,7 @@ class Controller:
         try:
             run = self.review.open_store().path
         except RunDirError as error:
-            raise pytest.UsageError(f"prun_review: {error}") from None
+            raise pytest.UsageError(f"prun_review: {trouble(error)}") from None
         self.nodes.append(node.gateway.id)
         node.workerinput["prun_review"] = {
             "root": str(self.where.root),

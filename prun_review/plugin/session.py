@@ -18,6 +18,8 @@ from prun_review.errors import InternalError, PrunError
 from prun_review.model import Result
 from prun_review.planning import Proposal
 from prun_review.plugin.scope import PATTERN
+from prun_review.renderers.escape import plain
+from prun_review.reporting import trouble
 
 if TYPE_CHECKING:
     from prun_review.plugin.progress import Progress
@@ -90,7 +92,7 @@ class ReviewSession:
         except InternalError:
             raise
         except PrunError as error:
-            raise pytest.UsageError(f"prun_review: {error}") from None
+            raise pytest.UsageError(f"prun_review: {trouble(error)}") from None
         self.progress.start(self.review)
 
     def take(self, timeout: float) -> Result | None:
@@ -232,7 +234,7 @@ class ReviewSession:
         """The review, below pytest's own failures."""
         if self.trouble:
             terminalreporter.section("prun_review", "=", red=True)
-            terminalreporter.write_line(f"INCOMPLETE: no verdict could be reached: {self.trouble}")
+            terminalreporter.write_line(f"INCOMPLETE: no verdict could be reached: {plain(self.trouble)}")
             terminalreporter.write_line(f"run directory: {self.review.directory}")
         elif self.outcome is not None:
             terminalreporter.section("prun_review", "=")
