@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from prun_review import git
+from prun_review import foreign, git
 from prun_review.errors import TreeError
 from prun_review.git import GITLINK, Entry, Repository
 from prun_review.publicnames import public_name
@@ -96,6 +96,7 @@ def _checkout(trusted: Repository, folder: Path, root: Path) -> Repository:
             place="--prun-head",
             remedy="check the head out into a folder of its own, or leave the option out for the work tree",
         )
+    foreign.check(reviewed, trusted)
     forms = [git.object_format(git.head(r)) for r in (trusted, reviewed)]
     if len(set(forms)) > 1:
         raise TreeError(

@@ -17,6 +17,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from prun_review.errors import DiskFullError, PrunError
 
@@ -35,6 +36,8 @@ _REMEDIES = {
     errno.EEXIST: "something stands where a directory is needed: move it away",
     errno.ENOTDIR: "a file stands where a directory is needed: move it away",
     errno.EISDIR: "a directory stands where a file is needed: move it away",
+    errno.EFBIG: "no honest file of that kind is so large: look where it comes from",
+    errno.EINVAL: "look what stands there, and where it comes from",
     errno.ENAMETOOLONG: "choose a project folder with a shorter path",
 }
 
@@ -158,6 +161,24 @@ def _open_regular(base: Path, name: str, flags: int) -> int:
         os.close(fd)
         raise OSError(errno.EINVAL, "not an ordinary file")
     return fd
+
+
+def read_regular(path: Path, cap: int) -> bytes:
+    """An ordinary file of at most ``cap`` bytes, whole; ``OSError`` for any other, without waiting."""
+    with open_regular(path, cap) as stream:
+        return stream.read(cap)
+
+
+def open_regular(path: Path, cap: int) -> BinaryIO:
+    """An ordinary file of at most ``cap`` bytes, for reading; ``OSError`` for any other."""
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a FIFO would wait for ever
+    info = os.fstat(fd)
+    if stat.S_ISREG(info.st_mode) and info.st_size <= cap:
+        return os.fdopen(fd, "rb")
+    os.close(fd)
+    if stat.S_ISREG(info.st_mode):
+        raise OSError(errno.EFBIG, f"larger than {cap} bytes", str(path))
+    raise OSError(errno.EINVAL, "no ordinary file", str(path))
 
 
 def folders(path: Path) -> list[str]:

@@ -26,6 +26,9 @@ TIMEOUT = 300.0
 LISTING_CAP = 1 << 30
 """Bytes of one listing: ten million files."""
 
+INDEX_CAP, SMALL_CAP = 1 << 30, 16 << 20
+"""Bytes of an index, and of any other file of a git directory, up to which they are read."""
+
 SHA = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 """A whole object name."""
 _RULES = ("refs/{}", "refs/tags/{}", "refs/heads/{}", "refs/remotes/{}", "refs/remotes/{}/HEAD")
@@ -102,7 +105,7 @@ def find(folder: Path) -> Repository:
 def _git_dir(dot_git: Path) -> Path | None:
     """What ``.git`` stands for; None for what only looks like it (an empty directory)."""
     if dot_git.is_file():
-        text = os.fsdecode(dot_git.read_bytes()[:8192])
+        text = os.fsdecode(files.read_regular(dot_git, SMALL_CAP)[:8192])
         if not text.startswith("gitdir: "):
             return None
         dot_git = dot_git.parent / text[len("gitdir: ") :].rstrip("\n")
@@ -113,7 +116,7 @@ def _common(git_dir: Path) -> Path:
     pointer = git_dir / "commondir"
     if not pointer.is_file():
         return git_dir
-    return (git_dir / os.fsdecode(pointer.read_bytes()[:8192]).rstrip("\n")).resolve()
+    return (git_dir / os.fsdecode(files.read_regular(pointer, SMALL_CAP)[:8192]).rstrip("\n")).resolve()
 
 
 def program(*avoid: Path) -> str:
@@ -250,8 +253,9 @@ def _existing(repository: Repository, names: Sequence[str]) -> list[str]:
 def shallow(repository: Repository) -> list[str]:
     """The commits whose parents the repository is said not to hold."""
     path = repository.common / "shallow"
-    content = path.read_text("ascii", "replace") if path.is_file() else ""
-    return [line for line in content.split() if SHA.fullmatch(line)]
+    with files.named(TreeError, "git's own data cannot be read", path):
+        content = files.read_regular(path, SMALL_CAP) if path.exists() else b""
+    return [line for line in content.decode("ascii", "replace").split() if SHA.fullmatch(line)]
 
 
 def refs(repository: Repository) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -52,15 +53,17 @@ class Shadow:
             files.create(path / "config", self._config(object_format))
             files.create(path / "objects/info/alternates", _quoted(lent))
             info = repository.common / "info"
-            self._theirs = _read(info / "attributes")[0] if (info / "attributes").is_file() else b""
+            attributes = info / "attributes"
+            self._theirs = files.read_regular(attributes, git.SMALL_CAP) if attributes.exists() else b""
             files.create(path / "info/attributes", self._theirs + _AS_ON_DISK)
-            if (info / "exclude").is_file():
-                _copy(info / "exclude", path / "info/exclude")
-            if (repository.git_dir / "index").exists():
-                _copy(repository.git_dir / "index", path / "index")
+            if (info / "exclude").exists():
+                _copy(info / "exclude", path / "info/exclude", git.SMALL_CAP)
+            left = git.INDEX_CAP
+            for index in (repository.git_dir / "index", *repository.git_dir.glob("sharedindex.*")):
+                if index.exists():
+                    left -= _copy(index, path / index.name, left)
+            if (path / "index").exists():
                 os.link(path / "index", path / _GIVEN)  # git never writes into an index, it replaces it
-            for shared in repository.git_dir.glob("sharedindex.*"):
-                _copy(shared, path / shared.name)
 
     def _config(self, form: str) -> bytes:
         pattern = r"^core\.(filemode|symlinks|autocrlf|eol)$"
@@ -84,9 +87,11 @@ class Shadow:
         cap: int = git.LISTING_CAP,
         fine: Sequence[int] = (0,),
         index: str = "index",
+        worktree: Path | None = None,
     ) -> bytes:
-        """The standard output of a git command on it; ``index`` names the index file of ours to use."""
-        top = self.repository.top
+        """The standard output of a git command on it; ``index`` names the index file of ours to use, and
+        ``worktree`` another folder than the work tree that it is over."""
+        top = worktree or self.repository.top
         env = {
             "GIT_DIR": str(self.path),
             "GIT_WORK_TREE": str(top),
@@ -233,14 +238,20 @@ class Shadow:
 
     def paired(self, old: str, new: str) -> bytes:
         """Which names of two trees belong together: ``--raw -z`` with renames found."""
-        return self.run("diff-tree", "-r", "-M", f"-l{RENAMES}", "-z", "--raw", old, new)
+        return self._compared("-M", f"-l{RENAMES}", "-z", "--raw", old, new)
 
     def patch(self, old: str, new: str) -> bytes:
         """How the files of two trees differ, with three lines of context."""
         plain = ("--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--full-index")
-        return self.run(
-            "diff-tree", "-r", "-p", "-U3", *plain, "--src-prefix=a/", "--dst-prefix=b/", old, new
-        )
+        return self._compared("-p", "-U3", *plain, "--src-prefix=a/", "--dst-prefix=b/", old, new)
+
+    def _compared(self, *args: str) -> bytes:
+        """Without any attribute: by the head's own (``[0-9]* -diff``) git would not show its lines.
+
+        So git is given a work tree and an index that hold no ``.gitattributes``.
+        """
+        with self._attributes(b""):
+            return self.run("diff-tree", "-r", *args, index="index.none", worktree=self.path / "info")
 
 
 def batches(entries: Mapping[str, Entry]) -> Iterator[list[tuple[str, Entry]]]:
@@ -272,18 +283,16 @@ def _quoted(path: Path) -> bytes:
     return b'"' + plain + b'"\n'
 
 
-def _copy(source: Path, target: Path) -> None:
-    """Copy with the time of change.
+def _copy(source: Path, target: Path, cap: int) -> int:
+    """Copy an ordinary file of at most ``cap`` bytes with the time of change; its size.
 
     Git takes an entry as possibly edited when it is not older than the index file; a copy with a
     later time would hide an edit of equal size in the same clock tick.
     """
-    content, info = _read(source)
-    files.create(target, content)
+    with files.open_regular(source, cap) as stream:
+        info = os.fstat(stream.fileno())
+        files.create(target, b"")
+        with target.open("wb") as copy:
+            shutil.copyfileobj(stream, copy, 1 << 20)
     os.utime(target, ns=(info.st_atime_ns, info.st_mtime_ns))
-
-
-def _read(source: Path) -> tuple[bytes, os.stat_result]:
-    fd = os.open(source, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a FIFO would wait for ever
-    with os.fdopen(fd, "rb") as stream:
-        return stream.read(), os.fstat(fd)
+    return info.st_size

@@ -104,8 +104,8 @@ def worktree_config(trap: Trap) -> None:
 
 def git_file(trap: Trap) -> None:
     fsmonitor(trap)
-    (trap.repo / ".git").rename(trap.repo.parent / "elsewhere")
-    (trap.repo / ".git").write_text("gitdir: ../elsewhere\n")
+    (trap.repo / ".git").rename(trap.repo / "elsewhere")
+    (trap.repo / ".git").write_text("gitdir: elsewhere\n")
 
 
 def submodule(trap: Trap) -> None:

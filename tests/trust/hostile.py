@@ -260,8 +260,8 @@ def _worktree(head: Path, program: Path) -> None:
 
 def _gitfile(head: Path, program: Path) -> None:
     repokit.git(head, "config", "core.fsmonitor", str(program))
-    (head / ".git").rename(head.parent / f"{head.name}-elsewhere")
-    (head / ".git").write_text(f"gitdir: ../{head.name}-elsewhere\n")
+    (head / ".git").rename(head / "elsewhere")
+    (head / ".git").write_text("gitdir: elsewhere\n")
 
 
 def _submodule(head: Path, program: Path) -> None:

@@ -148,7 +148,7 @@ class Arena:
             data = path.read_bytes() if kind == stat.S_IFREG else b""
             data = os.fsencode(os.readlink(path)) if kind == stat.S_IFLNK else data
             name = str(path.relative_to(self.head))
-            time = 0 if name.startswith(".git/objects/") else info.st_mtime_ns
+            time = 0 if name.startswith((".git/objects/", "elsewhere/objects/")) else info.st_mtime_ns
             found[name] = f"{info.st_mode:o} {time} {hashlib.sha256(data).hexdigest()}"
         return found
 
