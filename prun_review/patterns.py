@@ -71,6 +71,7 @@ def _part(part: str) -> str:
             out.append("[^/]")
         elif end > 0:
             inner = re.sub(r"([\\\[\]&~|^])", r"\\\1", part[at + 1 : end].removeprefix("!"))
+            inner = inner.replace("--", r"-\-")  # else a "set difference" that Python warns of
             out.append(f"(?!/)[{'^' if part[at + 1] == '!' else ''}{inner}]")
             at = end
         else:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from prun_review import contents, patterns, snapshot
@@ -427,6 +427,8 @@ class TestExpand:
         ):
             tree.expand(["panels/*.py"])
 
+    @example("[?--]", "a")
+    @example("[a--]", "a")
     @given(st.text("a*?[]!-/."), st.text("a-]/"))
     def test_any_pattern_matches_or_is_refused_and_literal_names_match(self, pattern: str, name: str) -> None:
         try:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from prun_review.publicnames import public_name
 from tests import repokit
 
 VENDOR = Path(__file__).with_name("vendor.py")
@@ -162,7 +163,9 @@ class Scene:
         self.scenario.write_text(json.dumps({"rules": rules, "names": sorted(listed)}), encoding="utf-8")
 
     def _listed(self, revision: str) -> list[str]:
-        return self.git("ls-tree", "-r", "-z", "--name-only", revision).split("\0")[:-1]
+        """The files of a revision, as reviewers are told their names."""
+        raw = self.git("ls-tree", "-r", "-z", "--name-only", revision).split("\0")[:-1]
+        return [public_name(os.fsencode(name)) for name in raw]
 
     def knows(self, *names: str) -> None:
         """Names that the vendors may claim to have examined beyond those of ``main`` and HEAD."""
