@@ -109,6 +109,6 @@ def test_what_sessions_answered_before_is_not_shown_to_the_others(project: Proje
     project.write("mail/in/u.0001.result.md", "# u result\n")
     project.write("mail/other.txt", "seen\n")
     root, config = read_settings(project.path)
-    with Review(root, config, {}).tree() as tree:
+    with Review(root, config, {}).head.tree as tree:
         assert "mail/other.txt" in tree.names
         assert [name for name in tree.names if name.startswith("mail/in/")] == []
