@@ -13,7 +13,7 @@ from prun_review.git import GITLINK, LINK, Entry
 from prun_review.model import ChangedFile
 from prun_review.publicnames import fitting, named
 from prun_review.shadow import Shadow, batches
-from prun_review.shown import Screen, Shown
+from prun_review.shown import WITHHELD, Screen, Shown
 from prun_review.taken import Listing
 
 SNIFF = 8000
@@ -48,7 +48,7 @@ class Side:
         found = {e.name: _File(name, e, shown.get(name, e).sha) for name, e in self.entries.items()}
         for name, entry in {**self.listing.wanted, **self.listing.submodules}.items():
             if name[cut:] not in found:
-                found[name[cut:]] = _File(named(name[cut:]), entry, entry.sha)
+                found[name[cut:]] = _File(self.shown.public(named(name[cut:])), entry, entry.sha)
         return found
 
 
@@ -120,7 +120,7 @@ def with_excluded(
         told = old.prefix + raw in altered.gone or new.prefix + raw in altered.there
         if told or _identity(before) == _identity(after):
             continue
-        name = named(raw)
+        name = new.shown.public(named(raw))
         while name in used:
             name = fitting(f"{name}~")
         used.add(name)
@@ -142,7 +142,7 @@ def paths_of(change: Change, old: Side, new: Side, altered: Altered) -> tuple[st
         cut = len(side.prefix)
         inside = {name[cut:] for name in names if name.startswith(side.prefix)}
         known = {e.name: name for name, e in side.entries.items() if e.name in inside}
-        return {known.get(name, named(name)) for name in inside}
+        return {known.get(name, side.shown.public(named(name))) for name in inside}
 
     gone, there = public(old, altered.gone), public(new, altered.there)
     records = change.records()
@@ -159,7 +159,7 @@ def _moved(
         return {
             n: f.entry
             for n, f in one.items()
-            if n not in other and f.entry.size is not None and not screen.withholds(f.name)
+            if n not in other and f.entry.size is not None and not screen.why(f.name, f.entry)
         }
 
     was = {name: name for name in new if name in old}
@@ -201,8 +201,9 @@ def _kind(one: _Moved, pointers: set[str], binaries: set[str], screen: Screen) -
     shas = {e.sha for e in entries}
     size = max((e.size or 0 for e in entries), default=0)
     note = f"mode {modes[0]} -> {modes[-1]}" if modes[0] != modes[-1] else ""
-    if any(screen.withholds(f.name) for f in one.files):
-        return replace(one, kind="withheld")
+    why = next(filter(None, (screen.why(f.name, f.entry) for f in one.files)), "")
+    if why:
+        return replace(one, kind="withheld", note="" if why == WITHHELD else why)
     if GITLINK in modes:
         return replace(one, kind="submodule", note=" -> ".join(e.sha[:12] for e in entries))
     if any(e.size is None for e in entries):

@@ -40,13 +40,13 @@ class Section:
 
 
 def pairs(raw: bytes) -> tuple[Pair, ...]:
-    """The records of ``git diff-tree -r -M -z --raw``, in their order."""
+    """The records of ``git diff-tree -r -M -z --raw`` (or ``-C``), in their order."""
     parts = iter(raw.split(b"\0")[:-1])
     found = []
     for meta in parts:
         status = meta.split(b" ")[-1]
         name = next(parts)
-        if status[:1] == b"R":
+        if status[:1] in (b"R", b"C"):
             found.append(Pair(name, next(parts), int(status[1:])))
         else:
             found.append(Pair(b"" if status == b"A" else name, b"" if status == b"D" else name))

@@ -303,7 +303,8 @@ class Redactor(Protocol):
 
     def __call__(self, name: str, blob: str, content: bytes) -> bytes:
         """The content of the file ``name`` as reviewers may see it: of the same length, with the same
-        lines.  ``blob`` is its id, or empty."""
+        lines.  ``blob`` is its id, or empty.  ``UnsearchedError`` of :mod:`prun_review.redaction` where the
+        search takes too long: such a file is shown to nobody."""
 
 
 # --- contracts ------------------------------------------------------------------------------

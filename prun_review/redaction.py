@@ -15,10 +15,15 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterable, Iterator, Sequence
+import sys
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from prun_review import secretrules
+from prun_review.errors import PrunError
 from prun_review.secretrules import GATE, Rule
 
 PIECE = 2048
@@ -29,10 +34,13 @@ ROUNDS = 10
 BLOCK = 2000
 """Lines of a private key: one of RSA with 65536 bits has 800."""
 
+BUDGET = 20.0
+"""Seconds of CPU for one file: 10 MB that hold what looks like nothing but secrets."""
+
 _CUT = re.compile(r"[^\s\"']*")
 """What belongs to a secret that reaches the end of its piece."""
 _WORD = re.compile(r"\w+")
-_END = re.compile(r"\bEND [A-Z0-9 ]*PRIVATE KEY")
+_END = re.compile(r"\bEND [A-Z0-9 ]{0,40}PRIVATE KEY")
 _LETTERS = re.compile(r"[A-Za-z0-9+/=]+")
 _INLINE = re.compile(r"-*(?:\\+[nr]|[A-Za-z0-9+/=])*-*")
 """A key in one string."""
@@ -47,8 +55,6 @@ _BETWEEN = re.compile(
 )
 """What may stand between the lines of a key: headers, and blank lines."""
 
-_BOMS = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
-
 
 @dataclass(frozen=True, slots=True, order=True)
 class Spot:
@@ -61,28 +67,75 @@ class Spot:
     """What the detector calls it: ``AWS Access Key``, ``Secret Keyword``, ``Private Key``..."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Codec:
-    name: str
-    errors: str
+class UnsearchedError(PrunError):
+    """A file that took longer to search than it may: nobody knows what is in it."""
+
+    code = "unsearched"
+
+
+class _Bytes:
+    """Reads bytes as UTF-8, and gives any byte back as it was."""
+
+    def __init__(self, content: bytes) -> None:
+        self.text = content.decode("utf-8", "surrogateescape")
 
     def stars(self, text: str) -> str:
-        """As many asterisks as fill the place of ``text`` once encoded."""
-        return "*" * (len(self.encode(text)) // len(self.encode("*")))
+        """As many asterisks as fill the place of ``text``."""
+        return "*" * len(text.encode("utf-8", "surrogateescape"))
 
-    def encode(self, text: str) -> bytes:
-        return text.encode(self.name, self.errors)
+    def back(self, text: str) -> bytes:
+        """The bytes again, with what was masked in their text."""
+        return text.encode("utf-8", "surrogateescape")
 
 
-_BYTES = _Codec("utf-8", "surrogateescape")
-"""Gives any byte back as it was."""
+class _Units:
+    """Reads bytes as characters of two or four bytes each, and gives back what is none."""
+
+    def __init__(self, content: bytes, code: str, order: str) -> None:
+        units = array(code)
+        whole = len(content) // units.itemsize * units.itemsize
+        units.frombytes(content[:whole])
+        self._swapped = order != sys.byteorder
+        if self._swapped:
+            units.byteswap()
+        self._units, self._rest = units, content[whole:]
+        self.text = "".join(chr(unit) if unit <= sys.maxunicode else "\ufffd" for unit in units)
+
+    def stars(self, text: str) -> str:
+        """As many asterisks as fill the place of ``text``."""
+        return "*" * len(text)
+
+    def back(self, text: str) -> bytes:
+        """The bytes again, with what was masked in their text."""
+        units = self._units[:]
+        for n, (before, after) in enumerate(zip(self.text, text, strict=True)):
+            if before != after:
+                units[n] = ord(after)
+        if self._swapped:
+            units.byteswap()
+        return units.tobytes() + self._rest
+
+
+_Codec = _Bytes | _Units
+
+_BOMS: tuple[tuple[bytes, str, str], ...] = (
+    (codecs.BOM_UTF16_LE, "H", "little"),
+    (codecs.BOM_UTF16_BE, "H", "big"),
+    (codecs.BOM_UTF32_LE, "I", "little"),
+    (codecs.BOM_UTF32_BE, "I", "big"),
+)
+"""Marks in front of a file, with the array's code of one character and the order of its bytes."""
 
 
 class Masks:
     """Implements :class:`~prun_review.ports.Redactor` and remembers what it did; for one thread."""
 
-    def __init__(self, clean: Iterable[str] = ()) -> None:
-        """``clean``: ids of blobs that were searched under the same :func:`~.secretrules.digest`."""
+    def __init__(self, clean: Iterable[str] = (), clock: Callable[[], float] = float) -> None:
+        """``clean``: ids of blobs that were searched under the same :func:`~.secretrules.digest`.
+
+        ``clock`` tells seconds of CPU; without one a search may take as long as it does.
+        """
+        self._clock = clock
         self._known = set(clean)
         self._used: set[str] = set()
         self._spots: set[Spot] = set()
@@ -105,37 +158,54 @@ class Masks:
 
     def __call__(self, name: str, blob: str, content: bytes) -> bytes:
         """``content`` with asterisks for its secrets, of the same length; ``content`` itself where it
-        has none.  ``blob`` is its id, or empty for what is no blob."""
+        has none.  ``blob`` is its id, or empty for what is no blob.
+
+        ``UnsearchedError`` where that takes longer than :data:`BUDGET`.
+        """
         every = secretrules.load()
         rules = (*every.formats, *every.blocks, *every.words)
         clean, result = True, content
-        for codec in (_BYTES, *_wide(content)):  # a mark in front does not make the rest UTF-16
-            lines, candidates = _open(result, codec, every.gated)
-            if not any(next(_spans(lines[n], rules), None) for n in candidates):
+        watch = _Watch(name, self._clock)
+        for reading in _codecs(content):
+            numbers = _gated(result) if every.gated and reading is _Bytes else None
+            if numbers == []:
+                continue
+            codec = reading(result)
+            lines = codec.text.split("\n")
+            candidates = range(len(lines)) if numbers is None else numbers
+            if not any(next(_spans(lines[n], rules, watch), None) for n in candidates):
                 continue
             clean = False
-            found = _mask(lines, candidates, every.of(name), every.blocks, codec)
+            found = _mask(lines, candidates, every.of(name), every.blocks, codec, watch)
             self._spots.update(Spot(name, n + 1, kind) for n, kind in found)
-            result = codec.encode("\n".join(lines)) if found else result
+            result = codec.back("\n".join(lines)) if found else result
         if clean and blob:
             self._known.add(blob)
             self._used.add(blob)
         return result
 
 
-def _wide(content: bytes) -> tuple[_Codec, ...]:
-    """How else the bytes can be read as text."""
-    name = _BOMS.get(content[:2])
-    return (_Codec(name, "surrogatepass"),) if name and len(content) % 2 == 0 else ()
+class _Watch:
+    """Ends a search that takes too long."""
+
+    def __init__(self, name: str, clock: Callable[[], float]) -> None:
+        self._name, self._clock = name, clock
+        self._end = clock() + BUDGET
+
+    def __call__(self) -> None:
+        if self._clock() > self._end:
+            raise UnsearchedError(
+                f"{self._name} could not be searched for secrets in time ({BUDGET:.0f} s of CPU)",
+                remedy="leave it out of what is reviewed, or name it in never",
+            )
 
 
-def _open(content: bytes, codec: _Codec, gated: bool) -> tuple[list[str], list[int]]:
-    """The lines of a file and the indices of those that can hold a secret; no lines where none can."""
-    numbers = _gated(content) if gated and codec is _BYTES else None
-    if numbers == []:
-        return [], []
-    lines = content.decode(codec.name, codec.errors).split("\n")
-    return lines, list(range(len(lines))) if numbers is None else numbers
+def _codecs(content: bytes) -> Iterator[Callable[[bytes], _Codec]]:
+    """How the bytes can be read as text: a mark in front does not make the rest what it says."""
+    yield _Bytes
+    for mark, code, order in _BOMS:
+        if content.startswith(mark):
+            yield partial(_Units, code=code, order=order)
 
 
 def _gated(content: bytes) -> list[int]:
@@ -150,44 +220,48 @@ def _gated(content: bytes) -> list[int]:
 
 
 def _mask(
-    lines: list[str], candidates: Sequence[int], rules: Sequence[Rule], blocks: Sequence[Rule], codec: _Codec
+    lines: list[str],
+    candidates: Sequence[int],
+    rules: Sequence[Rule],
+    blocks: Sequence[Rule],
+    codec: _Codec,
+    watch: _Watch,
 ) -> set[tuple[int, str]]:
     """Mask in place; line indices and kinds."""
-    keys = [
+    keys = sorted(
         (n, rule.kind, match.end())
         for n in candidates
         for rule in blocks
         if (match := rule.pattern.search(lines[n]))
-    ]
-    found = {(n, kind) for n, kind, _ in keys}
-    for n, kind, end in keys:
-        found.update((k, kind) for k in _mask_block(lines, n, end))
+    )
+    found = {(n, kind) for n, kind, _ in keys} | _mask_blocks(lines, keys)
     for n in candidates:
-        lines[n], kinds = _mask_line(lines[n], rules, codec)
+        lines[n], kinds = _mask_line(lines[n], rules, codec, watch)
         found.update((n, kind) for kind in kinds)
     return found
 
 
-def _mask_line(line: str, rules: Sequence[Rule], codec: _Codec) -> tuple[str, set[str]]:
+def _mask_line(line: str, rules: Sequence[Rule], codec: _Codec, watch: _Watch) -> tuple[str, set[str]]:
     kinds: set[str] = set()
     for _ in range(ROUNDS):
-        spans = sorted(set(_spans(line, rules)), reverse=True)
+        spans = sorted(set(_spans(line, rules, watch)), reverse=True)
         if not spans:
             return line, kinds
         kinds.update(kind for _, _, kind in spans)
-        done = len(line)
-        for start, end, _ in spans:  # from the right, since a star can be shorter than what it replaces
-            end = min(end, done)
-            if start < end:
-                line = line[:start] + codec.stars(line[start:end]) + line[end:]
-            done = min(done, start)
+        done, kept = len(line), []
+        for start, end, _ in spans:  # from the right, so that of two that overlap both are masked
+            if start < min(end, done):
+                kept += [line[min(end, done) : done], codec.stars(line[start : min(end, done)])]
+                done = start
+        line = "".join([line[:done], *reversed(kept)])
     return _WORD.sub(lambda m: codec.stars(m[0]), line), kinds
 
 
-def _spans(line: str, rules: Sequence[Rule]) -> Iterator[tuple[int, int, str]]:
+def _spans(line: str, rules: Sequence[Rule], watch: _Watch) -> Iterator[tuple[int, int, str]]:
     """Start, end and kind of every secret on a line."""
     line = line.rstrip()
     for offset in range(0, max(1, len(line) - PIECE // 2), PIECE // 2):
+        watch()
         piece = line[offset : offset + PIECE]
         if len(line) > PIECE and not _can_match(piece):
             continue
@@ -204,28 +278,48 @@ def _can_match(piece: str) -> bool:
     return not gated or GATE.search(piece.encode(errors="surrogatepass").lower()) is not None
 
 
-def _mask_block(lines: list[str], first: int, end: int) -> Iterator[int]:
-    """Mask what follows the first line of a private key, and behind column ``end`` of that line; the
-    indices of the lines below it that were masked.
+def _mask_blocks(lines: list[str], keys: Sequence[tuple[int, str, int]]) -> set[tuple[int, str]]:
+    """Mask what follows the first lines of private keys, which are indices, kinds and columns behind them,
+    sorted; the lines below them that were masked.
 
-    Only what looks like a key is: between two such markers an author could hide code.
+    Only what looks like a key is: between two such markers an author could hide code.  No line is looked
+    at twice, however many such first lines there are.
     """
-    head, close = lines[first], _END.search(lines[first], end)
+    found: set[tuple[int, str]] = set()
+    ends = [n for n, line in enumerate(lines) if _END.search(line)] if keys else []
+    done = stopped = -1
+    for first, kind, column in keys:
+        if _mask_inline(lines, first, column):
+            continue
+        at = bisect_right(ends, first)
+        last = ends[at] if at < len(ends) and ends[at] <= first + BLOCK else None
+        if last is None and stopped > first:
+            continue  # where another one that begins above it ended, this one does too
+        stop = min(len(lines), first + 1 + BLOCK) if last is None else last
+        for n in range(max(done, first) + 1, stop):
+            done = n
+            if _mask_material(lines, n):
+                found.add((n, kind))
+            elif last is None and not _BETWEEN.fullmatch(lines[n]):
+                stopped = n
+                break
+    return found
+
+
+def _mask_inline(lines: list[str], first: int, column: int) -> bool:
+    """Mask what stands of a key on its first line; whether that is all of it."""
+    head, close = lines[first], _END.search(lines[first], column)
     stop = close.start() if close else len(head)
-    pattern = _LETTERS if close and _INLINE.fullmatch(head[end:stop]) else _RUN
-    lines[first] = head[:end] + pattern.sub(_stars, head[end:stop]) + head[stop:]
-    if close:
-        return
-    after = range(first + 1, min(len(lines), first + 1 + BLOCK))
-    last = next((n for n in after if _END.search(lines[n])), None)
-    for n in after if last is None else range(first + 1, last):
-        core = lines[n].replace("\\n", "").replace("\\r", "").strip(_AROUND)
-        pattern = _LETTERS if _MATERIAL.fullmatch(core) else _LONG_RUN
-        if pattern.search(lines[n]):
-            lines[n] = pattern.sub(_stars, lines[n])
-            yield n
-        elif last is None and not _BETWEEN.fullmatch(lines[n]):
-            return
+    pattern = _LETTERS if close and _INLINE.fullmatch(head[column:stop]) else _RUN
+    lines[first] = head[:column] + pattern.sub(_stars, head[column:stop]) + head[stop:]
+    return close is not None
+
+
+def _mask_material(lines: list[str], n: int) -> bool:
+    """Mask a line where it looks like one of a key; whether it did."""
+    core = lines[n].replace("\\n", "").replace("\\r", "").strip(_AROUND)
+    lines[n], count = (_LETTERS if _MATERIAL.fullmatch(core) else _LONG_RUN).subn(_stars, lines[n])
+    return count > 0
 
 
 def _stars(match: re.Match[str]) -> str:

@@ -41,7 +41,15 @@ PLUGINS = (
 """The detector's key formats; beside them ``PrivateKeyDetector`` and ``KeywordDetector`` are used.  Off
 are the two of entropy, which take every hash for a secret, and that of public addresses."""
 
-REVISION = 1
+OURS = {
+    "Anthropic API Key": re.compile(r"\bsk-ant-[A-Za-z0-9_-]{16,}"),
+    "GitHub Fine-Grained Token": re.compile(r"github_pat_[A-Za-z0-9_]{20,}"),
+    "Google API Key": re.compile(r"AIza[A-Za-z0-9_-]{35}"),
+    "Hugging Face Token": re.compile(r"\bhf_[A-Za-z0-9]{30,}"),
+}
+"""Formats that the detector does not know, each known by how it begins."""
+
+REVISION = 2
 """Of our own rules here and in :mod:`prun_review.redaction`; part of :func:`digest`."""
 
 GATED = ("1.5.0",)
@@ -49,7 +57,7 @@ GATED = ("1.5.0",)
 searched, which is as complete and takes five times as long (measured: 2 s of CPU for a MB, not 0.4)."""
 GATE = re.compile(
     rb"key|pass|pw|token|secret|contras|softlayer|://|akc|ap[\da-f\x80-\xff]|a3t|abia|acca|akia|asia"
-    rb"|gh[pousr]_|gl[a-z]{2,5}-|gr1348941|eyj|-us\d|t3blbkfj|pypi-ag|sg\.|xox|sq0csp-|k_live_"
+    rb"|gh[pousr]_|sk-ant-|github_pat_|aiza|hf_|gl[a-z]{2,5}-|gr1348941|eyj|-us\d|t3blbkfj|pypi-ag|sg\.|xox|sq0csp-|k_live_"
     rb"|:[\w-]{35}|[as][ck][a-z0-9]{32}|\.[^\s.]{6,24}\.[^\s.]{27}"
     # What a pattern that ignores case also takes for an s, a k or an i.
     rb"|\xc5\xbf|\xe2\x84\xaa|\xc4[\xb0\xb1]"
@@ -73,8 +81,12 @@ _NOTHING = re.compile("")
 _REST = re.compile(r"[A-Za-z0-9_+/=-]*")
 _REST_DOTTED = re.compile(r"[A-Za-z0-9_+/=.-]*")
 
-_UNQUOTED = re.compile(r"(?:^|/)(?:\.env[^/]*|[^/]*\.(?:env|envrc|sh|bash)|Dockerfile[^/]*)$")
-"""Files that hold values without quotes, beside those that the detector knows by their suffix."""
+_UNQUOTED = re.compile(
+    r"(?:^|/)(?:\.env[^/]*|[^/]*\.(?:env|envrc|sh|bash|zsh|mk)|\.z(?:shrc|shenv|profile)"
+    r"|(?:gnu)?makefile[^/]*|dockerfile[^/]*)$"
+)
+"""Files, by their name in lower case, that hold values without quotes, beside those that the detector
+knows by their suffix."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +130,10 @@ def load() -> Rules:
     tables = [*keyword.REGEX_BY_FILETYPE.values(), keyword.QUOTES_REQUIRED_DENYLIST_REGEX_TO_GROUP]
     words = dict.fromkeys(rule for table in tables for rule in _of_table(table))
     return Rules(
-        formats=tuple(rule for name in PLUGINS for rule in _of_plugin(name)),
+        formats=(
+            *(rule for name in PLUGINS for rule in _of_plugin(name)),
+            *(Rule(kind, pattern, 0, _REST) for kind, pattern in OURS.items()),
+        ),
         blocks=_of_plugin("PrivateKeyDetector"),
         words=tuple(words),
         gated=VERSION in GATED,
@@ -130,7 +145,9 @@ def digest() -> str:
     """Version of the detector and our choice of it, as one word: what a clean blob was searched for."""
     from detect_secrets.__version__ import VERSION
 
-    return hashlib.sha256(repr((REVISION, VERSION, PLUGINS, _UNQUOTED.pattern)).encode()).hexdigest()
+    ours = [pattern.pattern for pattern in OURS.values()]
+    told = (REVISION, VERSION, PLUGINS, ours, _UNQUOTED.pattern)
+    return hashlib.sha256(repr(told).encode()).hexdigest()
 
 
 def _of_plugin(name: str) -> tuple[Rule, ...]:
@@ -151,6 +168,7 @@ def _words(name: str) -> tuple[Rule, ...]:
     from detect_secrets.plugins import keyword
     from detect_secrets.util.filetype import determine_file_type
 
+    name = name.lower()
     if _UNQUOTED.search(name):
         return _of_table(keyword.CONFIG_DENYLIST_REGEX_TO_GROUP)
     default = keyword.QUOTES_REQUIRED_DENYLIST_REGEX_TO_GROUP

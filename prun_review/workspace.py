@@ -29,7 +29,7 @@ from prun_review.scratch import Scratch
 from prun_review.shadow import Shadow
 from prun_review.shown import WITHHELD, Screen
 from prun_review.snapshot import Snapshot
-from prun_review.taken import Selection
+from prun_review.taken import Former, Selection
 
 
 def take(
@@ -143,11 +143,15 @@ class ReviewedTree:
             self._shadow, self._selection, found.commit, worktree=found.worktree, watched=watched
         )
         screen = Screen(self._shadow, order.never, order.redact)
+        self._taken = replace(self._taken, entries=screen.named(self._taken.entries))
+        selection = replace(order.selection, prefix=os.fsencode(found.trusted.prefix))
+        former = self._former(selection, screen, watch) if self._ends.base else None
+        screen.learn(self._taken.entries, *([former.entries] if former else []))
         self._shown = screen(self._taken.entries)
-        self.left_out = {**self._taken.left_out, **dict.fromkeys(self._shown.withheld, WITHHELD)}
+        self.left_out = {**self._taken.left_out, **self._shown.withheld}
         self._contents = Contents(self._shown.entries, self.left_out, self._shadow.blobs, "the reviewed tree")
         self.names, self.read = self._contents.names, self._contents.read
-        self._take_change(replace(order.selection, prefix=os.fsencode(found.trusted.prefix)), screen, watch)
+        self._take_change(former, selection, screen, watch)
         self.redacted = order.redact.spots if order.redact else ()
         self.revision = self._revision()
 
@@ -170,14 +174,18 @@ class ReviewedTree:
         """Of a change also what the selection leaves out of the reviewed folder: that it differs is told."""
         return (lambda raw: raw.startswith(prefix) or watched(raw)) if self._ends.base else watched
 
-    def _take_change(self, selection: Selection, screen: Screen, watch: Watch) -> None:
-        """Take the merge base, and what differs from it."""
+    def _former(self, selection: Selection, screen: Screen, watch: Watch) -> Former:
+        """The merge base, under public names."""
+        watched = self._looked_at(selection.prefix, watch.old)
+        former = taken.former(self._shadow, selection, self._ends.merge_base, watched=watched)
+        return replace(former, entries=screen.named(former.entries))
+
+    def _take_change(self, former: Former | None, selection: Selection, screen: Screen, watch: Watch) -> None:
+        """Take what differs from the merge base, where there is one."""
         self.change, self.alters, self.altering_paths, self.alters_digest = None, (), (), ""
         entries: Mapping[str, Entry] = {}
         left_out: Mapping[str, str] = {}
-        if self._ends.base:
-            watched = self._looked_at(selection.prefix, watch.old)
-            former = taken.former(self._shadow, selection, self._ends.merge_base, watched=watched)
+        if former:
             old = Side(selection.prefix, former.listing, former.entries, screen(former.entries))
             new = Side(self._selection.prefix, self._taken.listing, self._taken.entries, self._shown)
             altered = watch.altered(self._shadow, old.listing, new.listing)
@@ -185,7 +193,7 @@ class ReviewedTree:
             self.change = changeset.with_excluded(change, old, new, altered, selection.leaves_out)
             self.alters, self.alters_digest = altered.names, altered.digest
             self.altering_paths = changeset.paths_of(self.change, old, new, altered)
-            left_out = {**former.left_out, **dict.fromkeys(old.shown.withheld, WITHHELD)}
+            left_out = {**former.left_out, **old.shown.withheld}
             entries = old.shown.entries
         self._base_entries = entries
         contents = Contents(entries, left_out, self._shadow.blobs, "the base")

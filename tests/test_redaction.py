@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import socket
+from typing import Any
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from prun_review import redaction, secretrules
-from prun_review.redaction import Masks, Spot
+from prun_review.redaction import Masks, Spot, UnsearchedError
 
 # Made up here; split, so that this file is nothing that a detector takes for a secret.
 AWS = "AKIA" + "IOSFODNN7EXAMPLE"
@@ -54,6 +56,10 @@ FORMATS = {
     "SoftLayer Credentials": ("softlayer_api_key: " + "a1" * 32, ["a1" * 32]),
     "IBM Cloud IAM Key": ("ibm_cloud_api_key: " + "aB" * 22, ["aB" * 22]),
     "IBM COS HMAC Credentials": ("cos_hmac_secret_access_key = " + "0a" * 24, ["0a" * 24]),
+    "Anthropic API Key": ("k=sk-ant-" + "api03-" + "aB3_" * 20, ["api03-" + "aB3_" * 20]),
+    "GitHub Fine-Grained Token": ("github_" + "pat_" + "a1B2" * 5 + "_" + "c3D4" * 14, ["a1B2" * 5, "c3D4"]),
+    "Google API Key": ("?x=AIza" + "Sy0-" * 8 + "abc", ["AIza" + "Sy0-" * 8 + "abc"]),
+    "Hugging Face Token": ("(hf_" + "aBcD" * 9 + ")", ["hf_" + "aBcD" * 9]),
     "Secret Keyword": ("""login(user, password="hunter2-horse")""", ["hunter2-horse"]),
 }
 
@@ -126,7 +132,11 @@ def test_code_that_only_speaks_of_secrets_is_left_alone(line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["a.yml", ".envrc", "deploy/.env.production", "run.sh", "Dockerfile", "x.ini"]
+    "name",
+    [
+        *("a.yml", ".envrc", "deploy/.env.production", "run.sh", "Dockerfile", "x.ini"),
+        *("A.YML", "X.INI", "prod.ENV", "RUN.SH", "Makefile", "GNUmakefile", "x.mk", "run.zsh", ".zshrc"),
+    ],
 )
 def test_files_of_settings_need_no_quotes(name: str) -> None:
     result, _ = masked("DB_PASSWORD=hunter2horse\nother=1\n", name)
@@ -163,6 +173,84 @@ def test_a_private_key_in_one_string_is_masked_to_its_last_letter() -> None:
     assert not re.search(rb"MII|abc|end", result)
     assert HEAD.encode() in result
     assert FOOT.encode() in result
+
+
+class Read(list[str]):
+    """Lines that count how often one is looked at."""
+
+    times = 0
+
+    def __getitem__(self, at: Any) -> Any:
+        self.times += 1
+        return super().__getitem__(at)
+
+
+BEGIN, END = "BEGIN " + "PRIVATE KEY", "END " + "PRIVATE KEY"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [BEGIN] * 4000,
+        [*[BEGIN] * 1999, END] * 2,
+        [BEGIN, ""] * 2000,
+        [f"x-a: {BEGIN}"] * 4000,
+        [f"x-a: {BEGIN}", "MIIEpAIBAAKCAQEA" * 4] * 2000,
+        [*[BEGIN, "MIIEpAIBAAKCAQEA" * 4] * 900, END] * 2,
+    ],
+)
+def test_the_work_does_not_grow_with_the_square_of_the_first_lines(lines: list[str]) -> None:
+    read = Read(lines)
+    keys = [
+        (n, "Private Key", line.index(BEGIN) + len(BEGIN)) for n, line in enumerate(lines) if BEGIN in line
+    ]
+    found = redaction._mask_blocks(read, keys)
+    assert read.times < 10 * len(lines)
+    assert {n for n, _ in found} == {n for n, line in enumerate(lines) if line.startswith("MII")}
+    assert not [line for line in read if "MII" in line]
+
+
+@given(
+    st.lists(st.sampled_from([BEGIN, END, "", "MIIEpAIBAAKCAQEA" * 4, "short==", "x = f(y)"]), max_size=14)
+)
+def test_many_keys_are_masked_as_each_alone_would_be(lines: list[str]) -> None:
+    starts = [(n, "k", len(BEGIN)) for n, line in enumerate(lines) if line == BEGIN]
+    together = list(lines)
+    found = redaction._mask_blocks(together, starts)
+    alone = set()
+    expected = list(lines)
+    for key in starts:
+        copy = list(lines)
+        alone |= redaction._mask_blocks(copy, [key])
+        expected = [b if b != a else e for a, b, e in zip(lines, copy, expected, strict=True)]
+    assert (together, found) == (expected, alone)
+
+
+def test_a_key_that_begins_late_in_another_is_masked_to_its_own_limit() -> None:
+    body = "MIIEpAIBAAKCAQEA" * 4
+    lines = [BEGIN, *[body] * 1500, f"x-a: {BEGIN}", *[body] * 1000]
+    keys = [(0, "k", len(BEGIN)), (1501, "k", len(lines[1501]))]
+    redaction._mask_blocks(lines, keys)
+    assert body not in lines
+
+
+def test_a_search_that_takes_too_long_ends() -> None:
+    ticks = itertools.count(0, redaction.BUDGET / 10)
+    masks = Masks(clock=lambda: next(ticks))
+    with pytest.raises(UnsearchedError, match=r"bomb\.py could not be searched"):
+        masks("bomb.py", "a" * 40, b"key = 1\n" * 20)
+    assert not masks.clean("a" * 40)
+    assert masks("src/a.py", "", f"k = '{AWS}'".encode()) == b"k = '" + b"*" * len(AWS) + b"'"
+
+
+@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+@pytest.mark.parametrize("tail", [b"", b"x", b"\xff\xff\xff\xff", b"\x00\xd8"])
+def test_wide_characters_are_searched_whatever_else_there_is(codec: str, tail: bytes) -> None:
+    text = f"\ufeffone \u20ac\nk = {AWS}!\n"
+    data = text.encode(codec) + tail
+    masks = Masks()
+    assert masks("a.txt", "", data) == text.replace(AWS, "*" * len(AWS)).encode(codec) + tail
+    assert masks.spots == (Spot("a.txt", 2, "AWS Access Key"),)
 
 
 def test_code_between_the_marks_of_a_key_is_not_hidden() -> None:
