@@ -24,8 +24,13 @@ What a worker read of what was within its reach, and what its vendor keeps, this
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
-import re
+import os
+import secrets
+import stat
+import time
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -44,14 +49,15 @@ from prun_review.rundir import RunDir
 FILE = "egress.json"
 """Its name in the run directory."""
 CACHE = "clean-blobs"
-"""Below ``.prun/cache/``: a line with what they were searched for, then the ids of clean blobs."""
+"""Below ``.prun/cache/``: a seal over the rest, what they were searched for, then ids of clean blobs."""
+KEY = "cache.key"
+"""Below ``$XDG_CACHE_HOME/prun_review/`` (``~/.cache/prun_review/``): what the seal is made with."""
 KEPT = 200_000
 """Ids in it at most: 8 MB."""
 LISTED = 20
 """Places named in one message."""
 
 _EGRESS = f"{PLACE[:-1]}.egress]"
-_ID = re.compile(r"(?:[0-9a-f]{40}|[0-9a-f]{64})")
 
 
 def under_ci(env: Mapping[str, str]) -> bool:
@@ -121,9 +127,47 @@ def masks(root: Path, config: Config) -> Redactor | None:
     """The redactor of a run in the trusted root ``root``; None where secrets are sent as they are."""
     if config.egress.secrets == "send":
         return None
-    lines = files.take_regular(root / ".prun" / "cache", CACHE, KEPT * 70).data.decode("latin-1").split("\n")
-    valid = lines[0] == secretrules.digest() and all(map(_ID.fullmatch, lines[1:-1])) and not lines[-1]
-    return Masks(lines[1:-1] if valid else ())
+    return Masks(_remembered(root), time.thread_time)
+
+
+def _remembered(root: Path) -> Sequence[str]:
+    """The ids of the cache, where it is ours: whoever is reviewed may have put a file there."""
+    key = _key()
+    if not key:
+        return ()
+    data = files.take_regular(root / ".prun" / "cache", CACHE, KEPT * 70).data
+    seal, _, content = data.partition(b"\n")
+    if not hmac.compare_digest(seal, _seal(key, root, content)):
+        return ()
+    lines = content.decode("ascii").split("\n")
+    return lines[1:-1] if lines[0] == secretrules.digest() else ()
+
+
+def _seal(key: bytes, root: Path, content: bytes) -> bytes:
+    return hmac.new(key, os.fsencode(root.resolve()) + b"\0" + content, "sha256").hexdigest().encode()
+
+
+def _key() -> bytes:
+    """What seals caches: a private file that no checkout holds; made on the first call.
+
+    Empty where there is no place for it, or somebody else could know it: then nothing is remembered.
+    """
+    home = os.environ.get("XDG_CACHE_HOME") or (os.environ.get("HOME", "") and f"{os.environ['HOME']}/.cache")
+    if not home or not os.path.isabs(home):
+        return b""
+    place = Path(os.path.realpath(home)) / "prun_review"
+    if any((folder / ".git").exists() for folder in (place, *place.parents)):
+        return b""
+    try:
+        place.mkdir(mode=files.PRIVATE_DIR, parents=True, exist_ok=True)
+        with suppress(FileExistsError):
+            files.create(place / KEY, secrets.token_bytes(32))
+        info = (place / KEY).lstat()
+    except OSError:
+        return b""
+    private = stat.S_ISREG(info.st_mode) and info.st_uid == os.geteuid() and not info.st_mode & 0o077
+    key = files.take_regular(place, KEY, 32).data if private else b""
+    return key if len(key) == 32 else b""
 
 
 def keep(root: Path, redactor: Redactor) -> None:
@@ -133,14 +177,17 @@ def keep(root: Path, redactor: Redactor) -> None:
     """
     if not isinstance(redactor, Masks):
         return
-    content = "\n".join([secretrules.digest(), *sorted(redactor.used)[:KEPT], ""])
+    key = _key()
+    if not key:
+        return
+    content = "\n".join([secretrules.digest(), *sorted(redactor.used)[:KEPT], ""]).encode()
     place = root / ".prun" / "cache"
     with suppress(OSError):
         for folder in (place.parent, place):
             folder.mkdir(mode=files.PRIVATE_DIR, exist_ok=True)
         if not (place.parent / ".gitignore").exists():
             files.write(place.parent / ".gitignore", b"*\n")
-        files.write(place / CACHE, content.encode(), sync=False)
+        files.write(place / CACHE, _seal(key, root, content) + b"\n" + content, sync=False)
 
 
 def refuse(config: Config, spots: Sequence[Spot]) -> None:
@@ -234,7 +281,7 @@ def _sent(
     store: RunDir, executor: Executor, units: Sequence[Unit], count: int, sizes: Mapping[str, int]
 ) -> dict[str, Any]:
     prompts = [size for unit in units for size in _prompts(store.path / "units" / unit.slug)]
-    inlined = [name for unit in units for name in unit.inlined]
+    inlined = Counter(name for unit in units for name in unit.inlined)
     return {
         "executor": executor.name,
         "vendor": executor.vendor,
@@ -245,8 +292,7 @@ def _sent(
         "prompt_bytes": sum(prompts),
         "within_reach": count,
         "inlined": [
-            {"path": name, "bytes": sizes[name], "units": inlined.count(name)}
-            for name in sorted(set(inlined))
+            {"path": name, "bytes": sizes[name], "units": count} for name, count in sorted(inlined.items())
         ],
     }
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -143,6 +143,14 @@ def test_refused_secrets_are_named_by_their_place_alone() -> None:
 # --- the cache ------------------------------------------------------------------------------
 
 
+@pytest.fixture(autouse=True)
+def keyring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the key lies that seals caches."""
+    place = tmp_path / "keyring"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(place))
+    return place / "prun_review"
+
+
 def cached(root: Path) -> Path:
     return root / ".prun" / "cache" / egress.CACHE
 
@@ -170,23 +178,94 @@ def test_clean_blobs_are_remembered_for_the_next_run(tmp_path: Path) -> None:
     assert not redactor(tmp_path).clean("a" * 40)
 
 
+def remembers(root: Path) -> bool:
+    """Whether the blob of :func:`remembering` is known to be clean there."""
+    return redactor(root).clean("a" * 40)
+
+
+def remembering(root: Path) -> Path:
+    """A project with a cache that holds one blob."""
+    first = redactor(root)
+    first("a.py", "a" * 40, b"x = 1\n")
+    egress.keep(root, first)
+    assert remembers(root)
+    return root
+
+
 @pytest.mark.parametrize(
-    "content",
+    "damage",
     [
-        b"",
-        b"\xff\x00garbage",
-        b"0" * 64 + b"\n" + b"a" * 40 + b"\n",  # other rules
-        b"RULES\n" + b"a" * 40,  # cut short
-        b"RULES\n" + b"a" * 40 + b"\nnot an id\n",
-        b"RULES\n" + b"a" * 40 + b"\n" + b"b" * 41 + b"\n",
+        lambda data: b"",
+        lambda data: b"\xff\x00garbage",
+        lambda data: data[:-1],  # cut short
+        lambda data: data.replace(b"a" * 40, b"b" * 40),
+        lambda data: data.partition(b"\n")[2],  # without its seal
+        lambda data: data + b"b" * 40 + b"\n",
+        lambda data: b"0" * 64 + b"\n" + data.partition(b"\n")[2],
     ],
 )
-def test_a_damaged_or_foreign_cache_is_no_cache(tmp_path: Path, content: bytes) -> None:
-    cached(tmp_path).parent.mkdir(parents=True)
-    good = b"RULES\n" + b"a" * 40 + b"\n"
-    for data, known in ((content, False), (good, True)):
-        cached(tmp_path).write_bytes(data.replace(b"RULES", secretrules.digest().encode()))
-        assert redactor(tmp_path).clean("a" * 40) is known
+def test_a_damaged_or_foreign_cache_is_no_cache(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
+    place = cached(remembering(tmp_path))
+    place.write_bytes(damage(place.read_bytes()))
+    assert not remembers(tmp_path)
+
+
+def test_what_was_searched_for_something_else_is_not_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remembering(tmp_path)
+    monkeypatch.setattr(secretrules, "digest", lambda: "0" * 64)
+    assert not remembers(tmp_path)
+
+
+def test_a_cache_of_another_project_is_no_cache(tmp_path: Path) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    one.mkdir()
+    cached(other).parent.mkdir(parents=True)
+    cached(other).write_bytes(cached(remembering(one)).read_bytes())
+    assert not remembers(other)
+
+
+def test_a_cache_that_was_committed_does_not_switch_masking_off(tmp_path: Path, home: Path) -> None:
+    body = f'k = "{AWS}"\n'
+    repo = repokit.repository(tmp_path / "repo", {"src/a.py": body})
+    blob = repokit.git(repo, "rev-parse", "HEAD:src/a.py")
+    rules = secretrules.digest()
+    for lines in ([rules, blob, ""], ["0" * 64, rules, blob, ""]):
+        repokit.write(repo, {f".prun/cache/{egress.CACHE}": "\n".join(lines)})
+        repokit.git(repo, "add", "-f", "-A")
+        repokit.git(repo, "commit", "-q", "-m", "cache")
+        with workspace.take(repo, redact=redactor(repo)) as tree:
+            assert AWS not in str(tree.read("src/a.py"))
+            assert tree.redacted
+
+
+def test_the_key_is_private_and_lies_in_no_checkout(
+    tmp_path: Path, keyring: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remembering(tmp_path)
+    assert stat.S_IMODE((keyring / egress.KEY).stat().st_mode) == 0o600
+    (keyring / egress.KEY).chmod(0o644)
+    assert not remembers(tmp_path)  # somebody else may have read it
+    (keyring / egress.KEY).unlink()
+    (keyring / egress.KEY).symlink_to("/etc/hostname")
+    assert not remembers(tmp_path)
+    repo = repokit.repository(tmp_path / "repo")
+    for values in (
+        {"XDG_CACHE_HOME": str(repo / "x")},
+        {"XDG_CACHE_HOME": "x"},
+        {"HOME": ""},
+        {"HOME": str(repo)},
+    ):
+        monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+        for name, value in values.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.chdir(repo)
+        found = redactor(repo)
+        found("a.py", "a" * 40, b"x = 1\n")
+        egress.keep(repo, found)
+        assert not remembers(repo)
+        assert not list(repo.rglob(egress.KEY))
 
 
 def test_a_cache_that_is_a_link_or_cannot_be_written_costs_time_only(tmp_path: Path) -> None:
