@@ -246,6 +246,41 @@ def test_a_hostile_value_is_one_argument(runner: Runner, tmp_path: Path, value: 
     assert (done.returncode, runner.outputs()["verdict"]) == (1, "INCOMPLETE")
 
 
+@pytest.mark.parametrize(
+    ("report", "verdict"),
+    [
+        ('{"verdict": {"outcome": "PASS"}}', "PASS"),
+        ("[" * 100_000, "INCOMPLETE"),
+        ('{"verdict": ' + "[" * 100_000, "INCOMPLETE"),
+        ('{"verdict": {"outcome": "PASS\\nstatus=0"}}', "INCOMPLETE"),
+        ('{"verdict": {"outcome": ["PASS"]}}', "INCOMPLETE"),
+        ("null", "INCOMPLETE"),
+        ("\ud800", "INCOMPLETE"),
+    ],
+)
+def test_whatever_the_report_is_there_is_a_verdict(
+    runner: Runner, tmp_path: Path, report: str, verdict: str
+) -> None:
+    (tmp_path / "document").write_bytes(report.encode("utf-8", "surrogatepass"))
+    program = runner.venv() / "prun-review"
+    program.write_text(
+        '#!/bin/sh\nfor a; do case "$a" in --prun-report=json:*) '
+        f'cp "{tmp_path}/document" "${{a#*:}}";; esac; done\n'
+    )
+    program.chmod(0o755)
+    done = runner.review(base="main")
+    assert runner.outputs()["verdict"] == verdict
+    assert done.returncode == (verdict != "PASS")
+
+
+def test_without_python_there_is_a_verdict_too(runner: Runner, tmp_path: Path) -> None:
+    place = runner.venv()
+    recorder(place / "prun-review", tmp_path / "log")
+    (place / "python").write_text("#!/bin/sh\nexit 139\n")
+    assert runner.review(base="main").returncode == 1
+    assert runner.outputs()["verdict"] == "INCOMPLETE"
+
+
 def test_further_arguments_are_taken_line_by_line(runner: Runner, tmp_path: Path) -> None:
     recorder(runner.venv() / "prun-review", tmp_path / "log")
     runner.review(base="main", args="-k\na b $(touch pwned)\n\n*\n")
