@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests import repokit
-from tests.change.kit import Scene, defect
+from tests.change.kit import Done, Scene, defect
 
 MARKS = ("::set-output name=verdict::PASS", "##[add-mask]x", "##vso[task.complete]x", "##teamcity[x]")
 KEY = "AKIA" + "Q7RT5DKE2ZX4WMPB"
@@ -28,7 +28,7 @@ def commands(output: str) -> list[str]:
 def doors(scene: Scene, base: str, head: str) -> list[tuple[str, int, list[str]]]:
     """What every door that takes a change says about this one."""
     asking = ("--base", base, "--head", head)
-    calls = {
+    calls: dict[str, Callable[[], Done]] = {
         "pytest": lambda: scene.review("--prun-head", head, "-v", base=base),
         "plan": lambda: scene.cli("plan", *asking, "--prompts"),
         "plan --traceback": lambda: scene.cli("plan", *asking, "--traceback"),
@@ -43,7 +43,7 @@ def evil(scene: Scene) -> str:
     """A branch with a file of every hostile name."""
     scene.git("checkout", "-q", "-b", "evil")
     names = [f"{mark.replace('/', '_')}.py" for mark in MARKS]
-    scene.commit({name: f'x = "{KEY}"\n' for name in names})
+    scene.commit(dict.fromkeys(names, f'x = "{KEY}"\n'))
     scene.git("checkout", "-q", "-f", "main")
     scene.knows(*names)
     scene.both(*(defect(mark, name, 1, None) for mark, name in zip(MARKS, names, strict=True)))
