@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from prun_review import patterns
 from prun_review.errors import BriefError
 from prun_review.git import LINK, Entry
 from prun_review.ports import Missing, Reader
+from prun_review.publicnames import around, folders_of, nearest
 
 READ_CAP = 4 << 20
 """Bytes above which a file is not read for grounding: no reviewer quotes from such a file."""
@@ -44,11 +44,11 @@ class Contents:
     def _read(self, path: str) -> tuple[str, ...] | Missing:
         entry = self._entries.get(path)
         if entry is None:
-            near = difflib.get_close_matches(path, self.names, 1)
+            near = self._nearest(path, self.names, 0.6)
             why = self._left_out.get(path)
             return Missing(
                 f"left out of {self._tree} ({why})" if why else f"not in {self._tree}",
-                f"nearest: {near[0]}" if near else "",
+                f"nearest: {near}" if near else "",
             )
         if entry.mode == LINK:
             return Missing("a symbolic link, and links are not followed")
@@ -81,6 +81,20 @@ class Contents:
         out = sorted(filter(patterns.matcher([pattern]), self._left_out))
         if out:
             return f"{out[0]} exists but is left out of {self._tree}: {self._left_out[out[0]]}"
-        folders = {"/".join(n.split("/")[:k]) for n in self.names for k in range(1, n.count("/") + 1)}
-        near = difflib.get_close_matches(pattern, sorted({*self.names, *folders}), 1, cutoff=0.3)
-        return f"did you mean {near[0]!r}?" if near else "patterns are relative to the folder under review"
+        files = around(pattern, self.names)
+        folders = (folder for name in files for folder in folders_of(name))
+        near = self._nearest(pattern, sorted({*files, *folders}), 0.3)
+        return f"did you mean {near!r}?" if near else "patterns are relative to the folder under review"
+
+    def _nearest(self, wanted: str, names: Sequence[str], least: float) -> str:
+        """The name that was meant: one in another folder, or one that is spelled alike."""
+        namesakes = self._namesakes.get(wanted.rpartition("/")[2], [])
+        return nearest(wanted, namesakes, 0) or nearest(wanted, names, least)
+
+    @cached_property
+    def _namesakes(self) -> dict[str, list[str]]:
+        """Files by the last part of their names."""
+        found: dict[str, list[str]] = {}
+        for name in self.names:
+            found.setdefault(name.rpartition("/")[2], []).append(name)
+        return found

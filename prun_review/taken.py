@@ -12,7 +12,7 @@ from prun_review import git, patterns
 from prun_review.errors import TreeError
 from prun_review.git import GITLINK, LINK, Entry, Repository
 from prun_review.model import Revision
-from prun_review.publicnames import few, fitting, named, public_name
+from prun_review.publicnames import apart, few, folders_of, named, public_name
 from prun_review.shadow import Shadow
 
 _OURS = ".prun/"
@@ -297,14 +297,15 @@ def _differs(shadow: Shadow, held: Iterable[Entry], commit: str, selection: Sele
 def _named(listing: Iterable[Entry], notes: _Notes) -> dict[str, Entry]:
     """Entries by public name, without those that cannot be files."""
     entries: dict[str, Entry] = {}
-    for entry in listing:
-        name = named(entry.name)
-        while name in entries:  # an escaped name that another file really has
-            name = fitting(f"{name}~")
+    folders: set[str] = set()
+    # Those that have their public name come first: it is theirs, whatever another one looks like.
+    for entry in sorted(listing, key=lambda e: os.fsencode(named(e.name)) != e.name):
+        name = apart(named(entry.name), entries, folders)
         if entry.size is None:
             notes.left_out[name] = "its content is not here (partial clone)"
         else:
             entries[name] = entry
+            folders.update(folders_of(name, folders))
             if os.fsencode(name) != entry.name:
                 notes.renamed.append(name)
     return entries

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -64,6 +64,49 @@ def test_no_attributes_hide_what_differs(repo: Path, tmp_path: Path, where: str)
             assert {f.file.kind for f in tree.change.files} == {"text"}
             assert tree.slice_text(["src/a.py"]).endswith("  2 |+three\n")
             assert [f.old_path for f in tree.change.files if f.path == "guide.md"] == ["README"]
+
+
+# --- names of theirs ------------------------------------------------------------------------
+
+
+def plant(repo: Path, names: Iterable[bytes], branch: str = "evil") -> None:
+    """A branch that also holds these files, each with its own name as content."""
+    lines = b"".join(b'M 100644 inline "%s"\ndata %d\n%s\n' % (n, len(n), n) for n in names)
+    start = b"commit refs/heads/%s\ncommitter a <a@example.org> 1 +0000\ndata 1\nm\nfrom refs/heads/main\n"
+    git(repo, "fast-import", "--quiet", stdin=start % branch.encode() + lines)
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        ([rb"a\n/evil.py", b"a%0A"], {"a%0A", "a%0A~/evil.py"}),
+        ([rb"a\351", b"a%E9/x"], {"a%E9/x", "a%E9~"}),
+        ([b"a%E9", rb"a\351/x", rb"a\351/y", b"a%E9~"], {"a%E9", "a%E9~", "a%E9~~/x", "a%E9~~/y"}),
+        ([rb"a\n", b"a%0A"], {"a%0A", "a%0A~"}),
+    ],
+)
+def test_a_name_that_looks_like_anothers_folder_or_file(
+    repo: Path, names: list[bytes], expected: set[str]
+) -> None:
+    plant(repo, names)
+    with take(repo, base="main", head="evil") as tree, tree.materialise() as shot:
+        assert set(tree.names) == {*expected, "README", "src/a.py"}
+        assert {f.path for f in tree.change.files if f.hunks} == expected  # type: ignore[union-attr]
+        for name in names:
+            if b"\\" not in name:
+                assert tree.read(name.decode()) == (name.decode(),)
+        assert tree.changed(shot) == ()
+
+
+def test_a_very_deep_path_is_shortened(repo: Path) -> None:
+    plant(repo, [b"d/" * 1500 + b"f.py"])
+    with take(repo, base="main", head="evil") as tree, tree.materialise() as shot:
+        (name,) = set(tree.names) - {"README", "src/a.py"}
+        assert name.startswith("d~d~")
+        assert name.endswith("/f.py")
+        assert (shot.path / name).is_file()
+        assert f"1 with names that cannot be printed or are too long, here as: {name}" in tree.revision.notes
+        assert tree.changed(shot) == ()
 
 
 # --- git directories of theirs --------------------------------------------------------------
