@@ -234,10 +234,19 @@ def _mask(
         for rule in blocks
         if (match := rule.pattern.search(lines[n]))
     )
-    found = {(n, kind) for n, kind, _ in keys} | _mask_blocks(lines, keys)
-    for n in candidates:
-        lines[n], kinds = _mask_line(lines[n], rules, codec, watch)
-        found.update((n, kind) for kind in kinds)
+    found = {(n, kind) for n, kind, _ in keys}
+    heads = {n for n, _, _ in keys}
+
+    def mask_each(numbers: Iterable[int]) -> None:
+        for n in numbers:
+            lines[n], kinds = _mask_line(lines[n], rules, codec, watch)
+            found.update((n, kind) for kind in kinds)
+
+    # A block masks what looks like a key and would leave the rest of another secret unknown, so other
+    # lines go first; the columns of first lines hold only as long as nothing on them was masked.
+    mask_each(n for n in candidates if n not in heads)
+    found |= _mask_blocks(lines, keys)
+    mask_each(n for n in candidates if n in heads)
     return found
 
 
@@ -317,7 +326,7 @@ def _mask_inline(lines: list[str], first: int, column: int) -> bool:
 
 def _mask_material(lines: list[str], n: int) -> bool:
     """Mask a line where it looks like one of a key; whether it did."""
-    core = lines[n].replace("\\n", "").replace("\\r", "").strip(_AROUND)
+    core = lines[n].replace("\\n", "").replace("\\r", "").replace("*", "").strip(_AROUND)
     lines[n], count = (_LETTERS if _MATERIAL.fullmatch(core) else _LONG_RUN).subn(_stars, lines[n])
     return count > 0
 
