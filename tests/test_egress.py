@@ -385,3 +385,26 @@ def test_units_that_were_taken_over_are_not_said_to_be_sent(store: RunDir) -> No
     attempt(store, replace(unit("sonnet"), slug="other"), "a question\n")
     egress.record(store, config, [unit("codex")], executors, egress.Reach({}, diff_of))
     assert [(e["executor"], e["attempts"]) for e in recorded(store)["executors"]] == [("codex", 0)]
+
+
+class Counted(str):
+    """A name that counts how often one is compared with another."""
+
+    compared = 0
+
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        Counted.compared += 1
+        return str.__eq__(self, other)
+
+
+def test_the_work_does_not_grow_with_the_square_of_the_files(store: RunDir) -> None:
+    config, executors = asked({})
+    names = [Counted(f"src/{n:03}.py") for n in range(300)]
+    units = [unit("codex", *names), unit("codex", *map(Counted, names[:9]))]
+    Counted.compared = 0
+    egress.record(store, config, units, executors, egress.Reach({}, diff_of))
+    [codex] = recorded(store)["executors"]
+    assert [file["units"] for file in codex["inlined"]] == [2] * 9 + [1] * 291
+    assert Counted.compared < 20 * len(names)
