@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from prun_review import files, git
-from prun_review.errors import TreeError
+from prun_review.errors import LaunchError, TreeError
 from prun_review.git import Entry, Repository
 
 _HONOURED = {"true", "false", "input", "lf", "crlf"}
@@ -18,6 +18,9 @@ _HONOURED = {"true", "false", "input", "lf", "crlf"}
 
 RENAMES = 1000
 """Files up to which similar ones are looked for among those gone and come (each with each)."""
+FILES, LISTED = 500_000, 128 << 20
+"""Files of a listing, and its bytes: half a million take about 1.2 GB of memory as they are compared, and
+a few trees that hold each other ten times over list more than any machine can."""
 BATCH = 32 << 20
 """Bytes of blobs held in memory at once."""
 
@@ -100,10 +103,27 @@ class Shadow:
         }
         return git.call(self._program, args, env, top, stdin, cap, fine)
 
+    def _listed(self, *args: str) -> list[bytes]:
+        """The items of a listing; ``TreeError`` for one that is too long, before it is taken apart."""
+        out, why = b"", ""
+        try:
+            out = self.run(*args, cap=LISTED)
+        except TreeError as error:
+            if not isinstance(error.__cause__, LaunchError):
+                raise
+            why = f"; {error.__cause__.message}"
+        if why or out.count(b"\0") > FILES:
+            raise TreeError(
+                f"too many files: at most {FILES}, and {LISTED} bytes of their names, are reviewed{why}",
+                place=str(self.repository.top),
+                remedy="look for folders that hold themselves or generated files; commit fewer of them",
+            )
+        return _items(out)
+
     def index(self) -> list[Entry]:
         """The entries of our index, sorted by name; one per name."""
         found: dict[bytes, Entry] = {}
-        for item in _items(self.run("ls-files", "-z", "-v", "--stage")):
+        for item in self._listed("ls-files", "-z", "-v", "--stage"):
             meta, _, name = item.partition(b"\t")
             tag, mode, sha, stage = meta.decode().split(" ")
             found[name] = Entry(name, mode, sha, None, stage != "0", tag in "Ss")
@@ -136,7 +156,7 @@ class Shadow:
         args = ["ls-files", "-z", "--others", "--exclude-standard"]
         if ignore and os.path.isfile(ignore):
             args.append(f"--exclude-from={ignore}")
-        return _items(self.run(*args))
+        return self._listed(*args)
 
     def converted(self, names: Iterable[bytes]) -> set[bytes]:
         """Those that lie on disk in another form than git stores, by attributes of theirs: a filter
@@ -175,7 +195,7 @@ class Shadow:
         """The files of a tree, with sizes; only those below ``prefix`` where one is given."""
         args = ("ls-tree", "-r", "-l", "-z", "--full-tree", tree)
         entries = []
-        for item in _items(self.run(*args, *([prefix] if prefix else []))):
+        for item in self._listed(*args, *([prefix] if prefix else [])):
             meta, _, name = item.partition(b"\t")
             mode, _, sha, size = meta.decode().split()
             entries.append(Entry(name, mode, sha, int(size) if size.isdecimal() else None))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from prun_review import shadow
 from prun_review.errors import TreeError
 from prun_review.workspace import take
 
@@ -107,6 +108,43 @@ def test_a_very_deep_path_is_shortened(repo: Path) -> None:
         assert (shot.path / name).is_file()
         assert f"1 with names that cannot be printed or are too long, here as: {name}" in tree.revision.notes
         assert tree.changed(shot) == ()
+
+
+# --- sizes of theirs ------------------------------------------------------------------------
+
+
+def bomb(repo: Path, levels: int) -> str:
+    """A commit of so many folders in folders, ten in each, that take no more room than one."""
+
+    def tree(mode: str, sha: str) -> str:
+        lines = "".join(f"{mode} {'blob' if mode == '100644' else 'tree'} {sha}\t{n}\n" for n in range(10))
+        return git(repo, "mktree", stdin=lines.encode())
+
+    top = tree("100644", git(repo, "rev-parse", "HEAD:README"))
+    for _ in range(levels - 1):
+        top = tree("040000", top)
+    return git(repo, "commit-tree", "-p", "main", "-m", "bomb", top)
+
+
+def test_a_tree_of_a_thousand_million_files_is_refused(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shadow, "LISTED", 4 << 20)  # as the real one, and in seconds
+    with pytest.raises(TreeError, match=r"too many files: .*wrote more than 4194304 bytes") as caught:
+        take(repo, base="main", head=bomb(repo, 9))
+    assert "generated files" in caught.value.remedy
+
+
+@pytest.mark.parametrize(("most", "fits"), [(1000, True), (999, False)])
+def test_files_of_a_listing_are_counted(
+    repo: Path, most: int, fits: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    head = bomb(repo, 3)
+    monkeypatch.setattr(shadow, "FILES", most)
+    if fits:
+        with take(repo, base="main", head=head) as tree:
+            assert len(tree.names) == most
+    else:
+        with pytest.raises(TreeError, match="too many files: at most 999"):
+            take(repo, base="main", head=head)
 
 
 # --- git directories of theirs --------------------------------------------------------------
