@@ -167,18 +167,22 @@ class TestWhatIsTaken:
     )
     @pytest.mark.parametrize("where", [".gitattributes", ".git/info/attributes"])
     @pytest.mark.parametrize("committed", [True, False])
-    def test_no_attribute_hides_what_lies_on_disk(
+    def test_what_git_converts_is_taken_as_git_has_it_and_said_to_be(
         self, tmp_path: Path, attribute: str, text: str, where: str, committed: bool
     ) -> None:
-        """Also where the file is unchanged in git's eyes: it was committed under the attribute."""
+        """The two forms differ as the author likes, and what is merged is git's."""
         repo = repository(tmp_path, {"a": "old\n"})
         write(repo, {where: f"a {attribute}\n", "a": text})
         if committed:
             git(repo, "add", "-A")
             git(repo, "commit", "-qm", "under the attribute")
             assert git(repo, "cat-file", "blob", "HEAD:a") != text.strip()
+        held = subprocess.run(
+            ["git", "cat-file", "blob", "HEAD:a"], cwd=repo, capture_output=True, check=True
+        ).stdout.decode("utf-8", "replace")
         with take(repo) as tree:
-            assert tree.read("a") == tuple(text.splitlines())
+            assert tree.read("a") == tuple(held.splitlines())
+            assert any("not from disk" in note and note.endswith("a") for note in tree.revision.notes)
             assert tree.repository_changed() == ()
 
     def test_a_conflict_is_reviewed_as_it_lies_there(self, tmp_path: Path) -> None:
