@@ -74,7 +74,7 @@ def files(document: Document) -> list[Touched]:
     found = change(document)
     if found is None:
         return []
-    uncovered, alters = set(found["uncovered"]), set(found["alters"])
+    uncovered, alters = set(found["uncovered"]), set(_facts(document, "alters_paths"))
     touched = [_touched(f, f["path"] in uncovered, f["path"] in alters) for f in found["files"]]
     return sorted(touched, key=lambda f: not f.missing)
 
@@ -129,7 +129,7 @@ def carried(document: Document) -> list[str]:
     return lines
 
 
-def _facts(document: Document, key: str) -> list[Mapping[str, Any]]:
+def _facts(document: Document, key: str) -> list[Any]:
     return list((document.get("facts") or {}).get(key) or [])
 
 

@@ -67,6 +67,7 @@ def built(text: str = "", **fields: Any) -> dict[str, Any]:
             **changed(),
             "change": files,
             "alters": (f"panels/probe.py{text}",),
+            "alters_paths": (f"panels/probe.py{text}",),
             "alters_digest": DIGEST,
             "gate": Policy(uncovered=("docs/**",)),
             "acceptances": (
