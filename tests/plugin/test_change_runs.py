@@ -112,10 +112,11 @@ def test_what_goes_to_whom_is_recorded(scene: Scene) -> None:
 def test_a_secret_is_masked_on_both_sides(tmp_path: Path) -> None:
     old, new = "AKIAIOSFODNN7ABCDEF1", "AKIAIOSFODNN7ABCDEF2"
     scene = Scene(tmp_path / "s", base={"src/auth.py": f'KEY = "{old}"\n'})
-    scene.commit({"src/auth.py": f'KEY = "{new}"\n'})
+    scene.commit({"src/auth.py": f'KEY = "{new}"\nAGE = 1\n'})
     scene.both()
     done = scene.review()
     assert done.code == 0, done.output
+    assert len(scene.calls) == 2
     for call in scene.calls:
         assert old not in json.dumps(call)
         assert new not in json.dumps(call)
