@@ -61,13 +61,19 @@ def child(
 
 
 def daemon() -> None:
-    """A process of the tree that has lost its parent."""
+    """A process of the tree that has lost its parent.  It is noted before this returns, or the tree
+    would be called ready before it stands."""
+    noted, written = os.pipe()
     if os.fork():
+        os.close(written)
+        os.read(noted, 1)
+        os.close(noted)
         return
     os.setsid()
     if os.fork():
         os._exit(0)
     note(os.getpid())
+    os.write(written, b".")
     os.execv(sys.executable, python(DEAF))
 
 
