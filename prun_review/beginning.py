@@ -68,6 +68,8 @@ def facts(
         folders={f: config.policy(f) for f in folders},
         config={k: str(v) for k, v in encode(config).items() if k not in _NESTED},
         sources=dict(config.sources),
+        cross_examine=config.cross_examine,
+        baseline=config.baseline,
         revision=revision,
     )
 

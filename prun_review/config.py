@@ -15,7 +15,8 @@ from typing import Any
 
 from prun_review.budget import Budget
 from prun_review.errors import ConfigError
-from prun_review.model import SEVERITIES, Policy
+from prun_review.model import SEVERITIES
+from prun_review.policy import Policy
 
 PLACE = "[tool.prun_review]"
 
@@ -145,6 +146,15 @@ class Config:
     """Further patterns of files that change the review itself when a change touches them."""
     accept: str = "prun-accept.toml"
     """The trusted root's file of what named persons answer for."""
+    cross_examine: str = "gate"
+    """What of the findings is put before the other vendor in a second wave: ``off``, ``gate`` (what could
+    gate) or ``all``."""
+    examine_limit: int = 20
+    """Most questions of the second wave; the most severe first."""
+    repeat: int = 0
+    """How often each executor is asked; 0: as each probe says (once)."""
+    baseline: str = ""
+    """File of known findings, relative to the trusted root; ``prun-review baseline`` makes it."""
     egress: Egress = field(default_factory=Egress)
     exit_codes: str = "plain"
     """``plain`` (0, 1) or ``extended`` (10 for INCOMPLETE)."""
@@ -176,6 +186,10 @@ _CHOICES = {
     "mode": ("enforce", "report"),
     "rule": ("consensus", "single"),
     "block": SEVERITIES,
+    "known": ("pass", "gate"),
+    "choices": ("unanimous", "majority", "report"),
+    "cross_examine": ("off", "gate", "all"),
+    **dict.fromkeys(SEVERITIES, ("", "consensus", "any", "off")),
     "secrets": ("redact", "refuse", "send"),
     "profile": ("auto", "trusted", "untrusted"),
     "containment": ("none", "bwrap"),
@@ -221,7 +235,7 @@ def _set(config: Config, name: str, value: Any, place: str) -> Config:
         raise ConfigError(f"jobs must be at least 1, got {checked}", place=place, remedy="jobs = 12")
     if name == "timeout" and checked <= 0:
         raise ConfigError(f"timeout must be above 0 s, got {checked}", place=place, remedy="timeout = 900")
-    if name in ("stall", "retries", "retry_wait") and checked < 0:
+    if name in ("stall", "retries", "retry_wait", "examine_limit", "repeat") and checked < 0:
         raise ConfigError(f"{name} is {checked}", place=place, remedy=f"{name} = 0 turns it off")
     if name == "budget":
         Budget.parse(checked)

@@ -12,16 +12,32 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
+from prun_review.fingerprints import fingerprint
 from prun_review.folding import Held, Member, Same, fold, highest, level
 from prun_review.independence import dependence, known, rule_dependence
 from prun_review.matching import crosscheck
 from prun_review.model import SEVERITIES, ExecutorInfo, Finding, Result
+from prun_review.rulings import Ruling, Rulings
 
 CLASSES = ("consensus", "contested", "uncertain", "single", "ungrounded")
 """In the order in which they are shown."""
 
+NONE = Rulings()
+"""Nothing was examined."""
+
 CONTEST = 2
 """Severities that lie this many steps apart are a disagreement, not a shade."""
+
+
+@dataclass(frozen=True, slots=True)
+class Came:
+    """How often one executor reported a finding over its answers to one case."""
+
+    executor: str
+    times: int
+    """Sound answers that hold it."""
+    of: int
+    """Sound answers to the case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +56,14 @@ class Group:
     members: tuple[Member, ...]
     reason: str
     """Why this class, in one line."""
+    fingerprint: str = ""
+    """Its stable name; see :mod:`prun_review.fingerprints`."""
+    examined: str = ""
+    """What the other vendor said of it: ``confirmed``, ``refuted``, ``unresolved``; empty: not asked."""
+    rulings: tuple[Ruling, ...] = ()
+    """All that was asked about it, claims and pairs."""
+    came: tuple[Came, ...] = ()
+    """How often it came back, by executor."""
 
     @property
     def executors(self) -> tuple[str, ...]:
@@ -210,7 +234,7 @@ def _group(
     else:
         kind, reason = "single", _why_single(names, [h.executor for h in held], inside, answered)
     members = tuple(m for h in held for m in h.members)
-    return Group(members[0].finding.id, case, kind, severity, agreed, members, reason)
+    return _named_group(Group(members[0].finding.id, case, kind, severity, agreed, members, reason))
 
 
 def _why_single(names: str, holders: Sequence[str], inside: Sequence[_Edge], answered: Sequence[str]) -> str:
@@ -225,7 +249,11 @@ def _why_single(names: str, holders: Sequence[str], inside: Sequence[_Edge], ans
 
 def _lone(case: str, member: Member, kind: str, reason: str) -> Group:
     finding = member.finding
-    return Group(finding.id, case, kind, finding.severity, "", (member,), reason)
+    return _named_group(Group(finding.id, case, kind, finding.severity, "", (member,), reason))
+
+
+def _named_group(group: Group) -> Group:
+    return replace(group, fingerprint=fingerprint(group.case, group.lead))
 
 
 # --- one case ---------------------------------------------------------------------------------
@@ -251,9 +279,13 @@ def _apart(result: Result, case: str) -> list[Group]:
 
 
 def cross(
-    results: Sequence[Result], executors: Mapping[str, ExecutorInfo], *, same: Same | None = None
+    results: Sequence[Result],
+    executors: Mapping[str, ExecutorInfo],
+    *,
+    same: Same | None = None,
+    rulings: Rulings = NONE,
 ) -> Crossing:
-    """Fold, pair and group the findings of the results of ONE case.
+    """Fold, pair and group the findings of the results of ONE case, under what was ruled about them.
 
     The order of ``results`` does not matter; that of ``executors`` decides who is left and right.
     Only grounded findings of valid answers are compared; all others stand alone.

@@ -22,9 +22,13 @@ from prun_review.consensus import Crossing, cross
 from prun_review.folding import Same
 from prun_review.gate import decide, folders_of
 from prun_review.model import ExecutorInfo, Plan, Reason, Result, RunFacts, Verdict
+from prun_review.rulings import Examination
 from prun_review.tables import agreement
 
 SCHEMA_VERSION = 1
+
+NOTHING = Examination()
+"""Nothing was examined."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -35,9 +39,14 @@ def start(facts: RunFacts, plan: Plan) -> dict[str, Any]:
 
 
 def build(
-    facts: RunFacts, plan: Plan, results: Sequence[Result], *, same: Same | None = None
+    facts: RunFacts,
+    plan: Plan,
+    results: Sequence[Result],
+    *,
+    same: Same | None = None,
+    examination: Examination = NOTHING,
 ) -> dict[str, Any]:
-    """The document of a run that ended.
+    """The document of a run that ended; ``examination`` is its second wave.
 
     Deterministic: the order of ``results`` does not matter.  Only JSON values, no lone surrogates, no
     NaN.  Raises what ``same`` raises; a caller that cannot build the document has no verdict.

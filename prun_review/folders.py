@@ -9,8 +9,9 @@ from prun_review.answers import Answers, sound
 from prun_review.choices import Ballots, ballots
 from prun_review.consensus import CLASSES, Group
 from prun_review.folding import level
-from prun_review.model import SEVERITIES, ExecutorInfo, NotAsked, Policy, Result, Unit
+from prun_review.model import SEVERITIES, ExecutorInfo, NotAsked, Result, Unit
 from prun_review.outages import Outages
+from prun_review.policy import Policy
 
 
 @dataclass(frozen=True, slots=True)

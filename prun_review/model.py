@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from prun_review.policy import Policy
+
 SEVERITIES = ("info", "low", "medium", "high", "critical")
 """From the least to the most severe."""
 
@@ -170,6 +172,29 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
+class Opinion:
+    """What an executor says of findings that others reported."""
+
+    word: str
+    """One of the contract's options."""
+    reason: str
+    """Why, in prose."""
+    evidence: Finding
+    """The place and the quote that prove it, grounded like any finding; its title is empty."""
+    severity: str | None = None
+    """With ``confirm``: how severe it is in the examiner's eyes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exhibit:
+    """Text of others that a prompt shows as data, between random markers."""
+
+    label: str
+    """Our own words for it: ``CLAIM``, ``FINDING A``."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """One web page that a research answer stands on."""
 
@@ -201,6 +226,8 @@ class Answer:
     """The files the executor says it read."""
     findings: Findings = field(default_factory=Findings)
     choice: Choice | None = None
+    opinion: Opinion | None = None
+    """Where findings of others were examined."""
     sources: tuple[Source, ...] = ()
     """Where the contract asks for sources: every page that was fetched, blocked ones included."""
     body: str = ""
@@ -212,9 +239,10 @@ class Contract:
     """The form a valid answer has."""
 
     kind: str = "findings"
-    """``findings``, ``choice`` or ``prose``; more through the hook ``prun_contracts``."""
+    """``findings``, ``choice``, ``prose`` or ``examination`` (the second wave's own); more through the hook
+    ``prun_contracts``."""
     options: tuple[str, ...] = ()
-    """For ``choice``: the options, two or more."""
+    """For ``choice``: the options, two or more.  For ``examination``: the words of the answer."""
     criteria: tuple[str, ...] = ()
     """For ``choice``: what each option is scored on."""
     sources: bool = False
@@ -255,6 +283,8 @@ class Brief:
     """``tree``: the reviewed tree as it is; ``diff``: what a change does (``--prun-base``)."""
     max_diff: int = MAX_DIFF
     """With ``diff``: characters of the diff that one prompt holds; over it the case is split by file."""
+    exhibits: tuple[Exhibit, ...] = ()
+    """What others said and the prompt is about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -520,15 +550,20 @@ class Acceptance:
     """What a named person answers for, as the trusted root's file says."""
 
     kind: str
-    """``review-change``: a change of the review itself; ``outage``: an executor that is away."""
+    """``review-change``: a change of the review itself; ``outage``: an executor that is away; ``finding``:
+    a finding that does not gate."""
     subject: str
-    """The digest that the report printed, or the executor's name."""
+    """The digest that the report printed, the executor's name, or the fingerprint of the finding."""
     by: str
     reason: str
     until: str = ""
     """The last day on which it counts, ``YYYY-MM-DD`` in UTC; empty: without an end."""
     expired: bool = False
     """``until`` was over when the run began: it is listed, and counts for nothing."""
+    case: str = ""
+    """Of a finding: the case that it was found in."""
+    finding: Finding | None = None
+    """Of a finding: what of it was written down, to know it again in other words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -552,20 +587,17 @@ class Carried:
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
-    """What the gate asks of a panels folder."""
+class Known:
+    """A finding of the baseline: known before this run, and no reason to block."""
 
-    mode: str = "enforce"
-    """``enforce`` or ``report`` (shown, never decides)."""
-    rule: str = "consensus"
-    """``consensus``: two independent executors per case; ``single``: one answer is enough."""
-    block: str = "high"
-    """Findings of this severity or worse can fail the gate."""
-    uncovered: tuple[str, ...] = ()
-    """Patterns of changed files that no probe needs to look at (of the run's own policy only)."""
-    min_coverage: float = -1.0
-    """The least share of a unit's files that its answer must have examined, 0 to 1; -1: half of the
-    files of a change, any one file of a tree."""
+    fingerprint: str
+    case: str
+    folder: str
+    """The panels folder that it stood in."""
+    finding: Finding
+    """The finding that spoke for it; its path is that of this run's tree, its severity that of the group."""
+    note: str = ""
+    """What became of its file since: ``renamed from src/old.py``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -620,3 +652,9 @@ class RunFacts:
     50 at most."""
     profile: str = "trusted"
     """``trusted`` or ``untrusted``."""
+    cross_examine: str = "off"
+    """``off``, ``gate`` or ``all``: what of the findings was put before the other vendor."""
+    baseline: str = ""
+    """The baseline file as it was named; empty where there is none."""
+    known: tuple[Known, ...] = ()
+    """All entries of the baseline."""

@@ -19,8 +19,9 @@ from typing import Protocol
 from prun_review.change import Listed
 from prun_review.codec import encode
 from prun_review.errors import BriefError, PlanError
-from prun_review.model import Brief, NotAsked, Plan, Policy, Unit
+from prun_review.model import Brief, NotAsked, Plan, Unit
 from prun_review.patterns import matcher
+from prun_review.policy import Policy
 from prun_review.ports import Executor
 
 UNMET = "unmet-needs"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from prun_review.model import Acceptance, Answer, NotAsked, Policy, Reason, Result, Unit
+from prun_review.model import Acceptance, Answer, NotAsked, Reason, Result, Unit
+from prun_review.policy import Policy
 from tests.gate_situations import (
     AGREED,
     ASKS,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from prun_review.model import Contract, Finding, NotAsked, Policy, Reason, Result, Unit, Violation
+from prun_review.model import Contract, Finding, NotAsked, Reason, Result, Unit, Violation
+from prun_review.policy import Policy
 from tests.gatekit import (
     CASE,
     FOLDER,

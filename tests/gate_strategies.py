@@ -7,7 +7,8 @@ from dataclasses import replace
 from hypothesis import strategies as st
 
 from prun_review.answers import STATUSES
-from prun_review.model import SEVERITIES, ChangedFile, Policy, Reason, Result, Revision, Unit, Violation
+from prun_review.model import SEVERITIES, ChangedFile, Reason, Result, Revision, Unit, Violation
+from prun_review.policy import Policy
 from tests.gate_situations import ASKS, MINI, PANELS, TWO_OF_EACH
 from tests.gatekit import (
     DIGEST,

@@ -21,7 +21,6 @@ from prun_review.model import (
     Findings,
     Header,
     Plan,
-    Policy,
     Result,
     Revision,
     RunFacts,
@@ -31,6 +30,7 @@ from prun_review.model import (
     Verdict,
     Violation,
 )
+from prun_review.policy import Policy
 
 FOLDER = "panels/security"
 CASE = f"{FOLDER}/probe_shop.py::probe_injection[auth]"

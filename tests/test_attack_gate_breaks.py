@@ -12,8 +12,9 @@ import pytest
 
 from prun_review import document, judging, workspace
 from prun_review.contract import KINDS
-from prun_review.model import Brief, Contract, ExecutorInfo, Plan, Policy, Reading, RunFacts, Unit
+from prun_review.model import Brief, Contract, ExecutorInfo, Plan, Reading, RunFacts, Unit
 from prun_review.planning import slug_of
+from prun_review.policy import Policy
 from prun_review.ports import Missing
 from tests.plugin.conftest import SOURCE, finding, payload
 

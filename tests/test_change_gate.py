@@ -8,7 +8,8 @@ import pytest
 
 from prun_review import document
 from prun_review.gate import for_gate_command
-from prun_review.model import Plan, Policy
+from prun_review.model import Plan
+from prun_review.policy import Policy
 from tests.change_situations import ADVISORS, AUTH, BESIDE, BESIDE_REWORDED, BOTH, DIFF, ROWS, away, untouched
 from tests.gate_situations import AGREED, BILLING, CLEAN, CODEX, PAIR, SONNET, Row
 from tests.gatekit import FOLDER, SQL, carry, facts, lost, outage, result, verdict

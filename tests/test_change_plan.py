@@ -14,9 +14,10 @@ from prun_review.config import Config, ExecutorConfig
 from prun_review.errors import BriefError
 from prun_review.executors.analyser import built_in
 from prun_review.executors.command import AnyCommand
-from prun_review.model import Brief, Contract, NotAsked, Plan, Policy, Unit
+from prun_review.model import Brief, Contract, NotAsked, Plan, Unit
 from prun_review.patterns import matcher
 from prun_review.planning import NO_BASE, UNTOUCHED, Proposal, make
+from prun_review.policy import Policy
 from prun_review.ports import Executor
 
 AGENT = AnyCommand.configured(ExecutorConfig("acme", "command", argv=("cli",), vendor="acme", lineage="one"))

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from prun_review.answers import lay
 from prun_review.covering import Cover, cover
-from prun_review.model import Answer, ChangedFile, Contract, Plan, Policy, Result, Unit
+from prun_review.model import Answer, ChangedFile, Contract, Plan, Result, Unit
+from prun_review.policy import Policy
 from tests.gate_situations import CODEX, PAIR, SONNET
 from tests.gatekit import HEADER, about, broken, changed, facts, lost, result, unit
 

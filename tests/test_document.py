@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prun_review import document
-from prun_review.model import Answer, Contract, NotAsked, Plan, Policy, Reason, Result, Score, Unit, Usage
+from prun_review.model import Answer, Contract, NotAsked, Plan, Reason, Result, Score, Unit, Usage
+from prun_review.policy import Policy
 from tests.gate_situations import AGREED, ASKS, BILLING, CLEAN, DESIGN, PAIR, PANELS, ROWS, Row
 from tests.gate_strategies import FACTS, some_results
 from tests.gatekit import CASE, FOLDER, HEADER, LEAK, SQL, STYLE, broken, choose, facts, lost, result, unit

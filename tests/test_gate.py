@@ -14,14 +14,8 @@ from hypothesis import strategies as st
 from prun_review.answers import sound
 from prun_review.folders import blocks
 from prun_review.gate import for_gate_command
-from prun_review.model import (
-    Plan,
-    Policy,
-    Result,
-    RunFacts,
-    Unit,
-    Verdict,
-)
+from prun_review.model import Plan, Result, RunFacts, Unit, Verdict
+from prun_review.policy import Policy
 from prun_review.verdict import worst
 from tests import gatekit
 from tests.gate_situations import (

@@ -12,7 +12,8 @@ import pytest
 
 from prun_review import document, previous, rundir
 from prun_review.errors import RunDirError
-from prun_review.model import Carried, Finding, Plan, Policy, Result, Revision, RunFacts, Verdict
+from prun_review.model import Carried, Finding, Plan, Result, Revision, RunFacts, Verdict
+from prun_review.policy import Policy
 from prun_review.previous import LOOK, carried
 from prun_review.rundir import RunDir
 from tests import gatekit

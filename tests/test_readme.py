@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from prun_review.config import Config, Egress, ExecutorConfig
-from prun_review.model import Policy
+from prun_review.policy import Policy
 from tests.plugin.conftest import Project, payload, project
 
 __all__ = ["project"]

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from prun_review import document, rundir
 from prun_review.errors import RunDirError
 from prun_review.forecast import forecast
-from prun_review.model import Plan, Policy, RunFacts, Unit, Usage
+from prun_review.model import Plan, RunFacts, Unit, Usage
+from prun_review.policy import Policy
 from prun_review.runwriter import RunDir
 from prun_review.standing import Status
 from prun_review.status import RunStatus

@@ -37,6 +37,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         choices=("auto", "trusted", "untrusted"),
         help="how far the reviewed tree is trusted",
     )
+    add(
+        "--prun-cross-examine",
+        choices=("off", "gate", "all"),
+        help="what of the findings is put before the other vendor (default: gate)",
+    )
+    add("--prun-repeat", type=int, metavar="K", help="ask each executor K times")
+    add("--prun-baseline", metavar="FILE", help="findings of that file are known and do not gate")
     add("--prun-timeout", type=float, metavar="S", help="seconds for one attempt (default: 900)")
     add("--prun-heartbeat", type=float, metavar="S", help="seconds between progress lines (default: 60)")
 

@@ -115,6 +115,9 @@ def options(config: pytest.Config) -> dict[str, Any]:
         "previous": option.prun_previous,
         "about": option.prun_about and str(here / option.prun_about),
         "profile": option.prun_profile,
+        "cross_examine": option.prun_cross_examine,
+        "repeat": option.prun_repeat,
+        "baseline": option.prun_baseline and str(here / option.prun_baseline),
         "resume": option.prun_resume_from or ("latest" if option.prun_resume else None),
     }
     if option.prun_executors is not None:

@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from prun_review import document, rundir
-from prun_review.model import Finding, Plan, Policy, Result, RunFacts
+from prun_review.model import Finding, Plan, Result, RunFacts
+from prun_review.policy import Policy
 from tests.gatekit import EXECUTORS, FOLDER, result, unit
 
 CODEX, SONNET = unit("codex"), unit("sonnet")

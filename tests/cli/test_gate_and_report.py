@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from prun_review import beginning, document, rundir
-from prun_review.model import Plan, Policy, Reason
+from prun_review.model import Plan, Reason
+from prun_review.policy import Policy
 from tests.cli.driver import call, prun_review
 from tests.cli.runkit import CLEAN, CODEX, FACTS, SONNET, both, store
 from tests.gatekit import FOLDER, LEAK, SQL, lost, result

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from prun_review import document
-from prun_review.model import ChangedFile, Finding, Place, Plan, Policy
+from prun_review.model import ChangedFile, Finding, Place, Plan
+from prun_review.policy import Policy
 from prun_review.renderers import RENDERERS
 from prun_review.renderers.escape import columns
 from prun_review.renderers.terminal import Terminal

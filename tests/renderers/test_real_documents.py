@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from prun_review import document
-from prun_review.model import Contract, NotAsked, Plan, Policy, RunFacts, Score
+from prun_review.model import Contract, NotAsked, Plan, RunFacts, Score
+from prun_review.policy import Policy
 from prun_review.renderers import RENDERERS
 from tests.gatekit import EXECUTORS, FOLDER, LEAK, SQL, SQL_REWORDED, choose, lost, result, unit
 from tests.renderers.sample import HOSTILE
