@@ -76,8 +76,10 @@ def _inert(report: pytest.TestReport, config: pytest.Config) -> pytest.TestRepor
 
 def broken_contract(result: Result) -> str:
     """Why a result does not satisfy its contract, every violation on a line of its own."""
+    from prun_review.verdict import number
+
     head = {
-        "broken": f"{result.executor} broke the contract ({len(result.violations)} violations)",
+        "broken": f"{result.executor} broke the contract ({number(len(result.violations), 'violation')})",
         "failed": f"{result.executor} gave no answer: {result.reason}",
         "not-run": f"{result.executor} was not asked to the end: {result.reason}",
     }.get(result.status, f"{result.executor}: {result.status} {result.reason}")
