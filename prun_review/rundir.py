@@ -2,6 +2,7 @@
 
     .prun/runs/<utc>-<4 hex>/
         run.json  plan.json  ledger.jsonl  lock
+        examination.json                 what a second wave asked, rewritten at each of its rounds
         workers/<id>.json                what an xdist worker collected
         state/<executor>/                an executor's own directory during the run
         units/<slug>/unit.json  result.json

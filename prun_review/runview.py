@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,10 +18,15 @@ from prun_review.ledger import LedgerReader
 from prun_review.locks import holder, is_held
 from prun_review.model import Plan, Reason, Result, Unit
 from prun_review.planning import Collected
+from prun_review.rulings import Examination
 
 SCHEMA_VERSION = 1
 SLUG = re.compile(r"[A-Za-z0-9_-]{1,120}")
 LOCK, LEDGER, PLAN, DOCUMENT, RESULT = "lock", "ledger.jsonl", "plan.json", "run.json", "result.json"
+EXAMINATION = "examination.json"
+
+NOTHING = Examination()
+"""No second wave."""
 
 T = TypeVar("T")
 
@@ -37,6 +42,8 @@ class RunRecord:
     """In plan order; a unit without a result, or with a refused one, has none."""
     problems: tuple[Reason, ...]
     """What does not fit together; each forbids PASS."""
+    examination: Examination = NOTHING
+    """Its second wave with the results that can be relied on; empty where it had none."""
 
 
 class RunView:
@@ -84,6 +91,25 @@ class RunView:
             return None
         self._check(data, "plan", PLAN)
         return _record(Plan, data, self.path / PLAN)
+
+    def examination(self) -> Examination:
+        """What the second wave asked, without its results; empty as long as it asked nothing, and in runs
+        of versions that had none.
+
+        ``RunDirError`` when it is not ours, or when the ledger knows of one that is not there.
+        """
+        data = self._read(EXAMINATION)
+        if data is None:
+            self._take_in()
+            if "examination" in self._vouched:
+                raise RunDirError(
+                    "it is missing, and the ledger knows of it",
+                    place=str(self.path / EXAMINATION),
+                    remedy="run again; nothing else writes below .prun/",
+                )
+            return NOTHING
+        self._check(data, "examination", EXAMINATION)
+        return _record(Examination, data, self.path / EXAMINATION)
 
     def result_of(self, unit: Unit) -> Result | None:
         """The terminal result of a unit, or None as long as there is none.
@@ -142,7 +168,7 @@ class RunView:
         """All of it; ``RunDirError`` only where there is no document to start from."""
         document = self.read_document()
         problems: list[Reason] = []
-        plan, results = Plan(()), []
+        plan = Plan(())
         try:
             self._check(self._read(DOCUMENT) or b"", "document", DOCUMENT)
         except RunDirError as error:
@@ -154,19 +180,44 @@ class RunView:
         else:
             if not (self.path / PLAN).exists():
                 problems.append(Reason("plan-refused", f"{self.path / PLAN}: there is no plan"))
+        results, refused = self._results(plan)
+        examination, wrong = self._examined()
+        problems += [*refused.values(), *wrong]
+        problems += self._strays(plan, examination.plan)
+        problems += self._damage()
+        return RunRecord(document, plan, tuple(results), tuple(problems), examination)
+
+    def _results(self, plan: Plan) -> tuple[list[Result], dict[str, Reason]]:
+        """The results of a plan that can be relied on, and by unit id what is wrong with others."""
+        results: list[Result] = []
+        refused: dict[str, Reason] = {}
         for unit in plan.units:
             try:
                 result = self.result_of(unit)
             except RunDirError as error:
-                problems.append(Reason("result-refused", f"{unit.id}: {error}", folder=unit.folder))
+                refused[unit.id] = Reason("result-refused", f"{unit.id}: {error}", folder=unit.folder)
             else:
                 results += [result] if result else []
-        problems += self._strays(plan)
-        problems += self._damage()
-        return RunRecord(document, plan, tuple(results), tuple(problems))
+        return results, refused
 
-    def _strays(self, plan: Plan) -> list[Reason]:
-        planned = {unit.slug for unit in plan.units}
+    def _examined(self) -> tuple[Examination, list[Reason]]:
+        """The second wave with its results, and what is wrong with it: also a result that is missing,
+        because no item of pytest and no unit of the plan misses it."""
+        try:
+            examination = self.examination()
+        except RunDirError as error:
+            return NOTHING, [Reason("examination-refused", str(error))]
+        results, refused = self._results(examination.plan)
+        there = {result.unit for result in results}
+        lost = [
+            Reason("examination-refused", f"{unit.id}: it was asked, and has no result", folder=unit.folder)
+            for unit in examination.plan.units
+            if unit.id not in there and unit.id not in refused
+        ]
+        return replace(examination, results=tuple(results)), [*refused.values(), *lost]
+
+    def _strays(self, *plans: Plan) -> list[Reason]:
+        planned = {unit.slug for plan in plans for unit in plan.units}
         return [
             Reason("result-refused", f"{found}: a result of no unit of the plan")
             for found in sorted(self.path.glob(f"units/*/{RESULT}"))
@@ -210,7 +261,7 @@ class RunView:
                 what, sha = event["event"], event.get("sha256")
                 if what == "result":  # only the last one counts: a unit has one terminal result
                     self._vouched[f"result {event.get('slug')}"] = {str(sha)}
-                elif what in ("plan", "document"):
+                elif what in ("plan", "document", "examination"):
                     self._vouched.setdefault(what, set()).add(str(sha))
 
 

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -19,7 +20,8 @@ from prun_review.ledger import Ledger
 from prun_review.locks import Lock
 from prun_review.model import Exit, Plan, Result, Unit
 from prun_review.ports import Command, Launch, Output, Seen
-from prun_review.runview import DOCUMENT, LEDGER, LOCK, PLAN, RESULT, RunView, checked_slug
+from prun_review.rulings import Examination
+from prun_review.runview import DOCUMENT, EXAMINATION, LEDGER, LOCK, PLAN, RESULT, RunView, checked_slug
 
 STREAM_CAP = 32 << 20
 """Bytes kept of a stream or output file, from its end: event streams put the answer last."""
@@ -104,6 +106,18 @@ class RunDir(RunView):
         reasons = (document.get("facts") or {}).get("integrity") or ()
         broken = sorted({r["code"] for r in reasons if r["outcome"] != "PASS"})
         self._vouch(DOCUMENT, document, "document", status=document.get("status"), integrity=broken)
+
+    def write_examination(self, examination: Examination) -> None:
+        """Replace ``examination.json``: what is asked and of whom; its results stand with their units."""
+        asked = replace(examination, results=())
+        self._vouch(
+            EXAMINATION,
+            encode(asked),
+            "examination",
+            questions=len(asked.questions),
+            units=len(asked.plan.units),
+            left_out=len(asked.left_out),
+        )
 
     def finish(self, result: Result) -> None:
         """Write the terminal result and its ledger entry; a second call for a unit is refused."""

@@ -102,7 +102,7 @@ def judge(path: Path) -> Judged:
     record = rundir.open_run(path)
     facts = documents.facts_of(record.document)
     same = extensions.same_finding(extensions.manager())
-    document = documents.build(facts, record.plan, record.results, same=same)
+    document = documents.build(facts, record.plan, record.results, same=same, examination=record.examination)
     verdict = documents.verdict_of(document)
     # Without their folder, so that they count in a folder in report mode too.
     problems = [replace(problem, folder="") for problem in record.problems]
