@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from prun_review.forecast import Forecast
 
@@ -116,6 +116,13 @@ class Status:
     end: Forecast
     waits: tuple[str, ...] = ()
     """Why units wait although they need not, as far as that is known."""
+    questions: int = 0
+    """What the second wave asked so far; 0 as long as it asked nothing."""
+    examined: Tally = field(default_factory=Tally)
+    """The units of the second wave, which are in no other count; ``running``, ``retrying``, ``lost`` and
+    ``causes`` hold them too."""
+    examination_spent: Mapping[str, Spent] = field(default_factory=dict)
+    """What the second wave used, by executor."""
     resume: str = ""
     """Of a run that died: the command that asks the rest."""
 

@@ -11,7 +11,7 @@ import os
 import shlex
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from prun_review.ledger import LedgerReader
 from prun_review.model import Usage
 from prun_review.runview import DOCUMENT, LEDGER, RunView, checked_slug
 from prun_review.runwriter import STREAMS
-from prun_review.standing import ENDED, Running, Status, Tally
+from prun_review.standing import ENDED, Running, Status
 from prun_review.unitcourses import (
     UnitCourse,
     apply,
@@ -33,7 +33,7 @@ from prun_review.unitcourses import (
     finite,
     hits_of,
     retrying_of,
-    spent_by,
+    spent_of,
     tallies_of,
     tally_of,
 )
@@ -57,6 +57,11 @@ class RunStatus:
         self._ledger = LedgerReader(path / LEDGER)
         self._courses: dict[str, UnitCourse] | None = None
         """By slug; None before there is a plan."""
+        self._examined: dict[str, UnitCourse] = {}
+        """The same of the second wave."""
+        self._questions = 0
+        self._announced: tuple[Any, ...] = ()
+        """Sizes of the second wave that the ledger tells and that is not read yet: it writes first."""
         self._early: list[Mapping[str, Any]] = []
         """Events before the plan was read."""
         self._notes: list[str] = []
@@ -69,18 +74,18 @@ class RunStatus:
         """How it stands now; ``RunDirError`` for what is no run, or one of another version."""
         alive = self._view.dispatcher_alive()  # before the rest: an end at the last moment is not missed
         document = self._document(alive)
-        self._take_in()
+        self._take_in(alive)
         now = self.clock()
         state = _state(document, alive)
-        if self._courses is None:  # whoever plans may still do so
-            courses: list[UnitCourse] = []
-        else:
-            courses = list(self._courses.values())
-            self._read_usage(courses)
-        flying = [c for c in courses if c.result is None and c.began is not None]
+        # Without a plan whoever plans may still do so.
+        courses = list((self._courses or {}).values())
+        examined = list(self._examined.values())
+        both = [*courses, *examined]
+        self._read_usage(both)
+        flying = [c for c in both if c.result is None and c.began is not None]
         dead = state not in ("running", "beginning")
         running = [] if dead else [self._running(c, now) for c in flying]
-        retrying = [] if dead else [retrying_of(c, now) for c in courses if between(c)]
+        retrying = [] if dead else [retrying_of(c, now) for c in both if between(c)]
         tallies = tallies_of(courses, dead=dead)
         return Status(
             run_id=self.path.name,
@@ -91,15 +96,18 @@ class RunStatus:
             verdict=_verdict(document),
             total=tally_of(courses, dead=dead),
             executors=tallies,
-            spent={name: spent_by(c for c in courses if c.unit.executor == name) for name in tallies},
+            spent=spent_of(courses),
             running=tuple(sorted(running, key=lambda r: -r.seconds)),
             retrying=tuple(sorted(retrying, key=lambda r: r.seconds)),
             lost=tuple(c.unit.id for c in flying) if dead else (),
-            causes=tuple(hits_of(courses)),
+            causes=tuple(hits_of(both)),
             notes=tuple(self._notes),
             problems=tuple(self._problems),
-            end=Forecast(why_not="it is over") if dead else self._forecast(courses, document, now),
-            waits=() if dead else tuple(self._waits(tallies, courses, document, now)),
+            end=Forecast(why_not="it is over") if dead else self._forecast(both, document, now),
+            waits=() if dead else tuple(self._waits(both, document, now)),
+            questions=self._questions,
+            examined=tally_of(examined, dead=dead),
+            examination_spent=spent_of(examined),
             resume=_resume(document) if state == "died" else "",
         )
 
@@ -110,8 +118,9 @@ class RunStatus:
             return {}
         return self._view.read_document()
 
-    def _take_in(self) -> None:
-        """What is new in plan and ledger."""
+    def _take_in(self, alive: bool) -> None:
+        """What is new in plan, second wave and ledger."""
+        self._take_in_wave(alive)
         if self._courses is None:
             plan = self._view.plan()
             self._courses = courses_of(plan) if plan is not None else None
@@ -126,12 +135,15 @@ class RunStatus:
         if self._courses is not None:
             events, self._early = self._early, []
             for event in events:
-                self._fold(event, self._courses)
+                self._fold(event, self._courses, alive)
 
-    def _fold(self, event: Mapping[str, Any], courses: Mapping[str, UnitCourse]) -> None:
-        what, at = event["event"], finite(event.get("at"))
-        course = courses.get(str(event.get("slug")))
-        if what == "jobs":
+    def _fold(self, event: Mapping[str, Any], courses: Mapping[str, UnitCourse], alive: bool) -> None:
+        what, at, slug = event["event"], finite(event.get("at")), str(event.get("slug"))
+        course = courses.get(slug) or self._examined.get(slug)
+        if what == "examination":
+            self._announced = tuple(event.get(size) for size in ("questions", "units", "left_out"))
+            self._take_in_wave(alive)  # what the ledger tells of its units comes behind
+        elif what == "jobs":
             self._jobs = int(finite(event.get("jobs")) or 0) or None
             limits = event.get("limits")
             for name, limit in limits.items() if isinstance(limits, dict) else ():
@@ -142,6 +154,21 @@ class RunStatus:
             self._notes.append(f"{what}: {name}{event.get('text', '')}")
         elif course is not None:
             apply(course, what, event, at)
+
+    def _take_in_wave(self, alive: bool) -> None:
+        """What the second wave asks, as its newest round has it."""
+        if not self._announced:
+            return
+        try:
+            wave = self._view.examination()
+        except RunDirError as error:
+            if not alive:  # else it may be a moment away
+                self._problem(error.message)
+            return
+        self._questions = len(wave.questions)
+        self._examined = {**courses_of(wave.plan), **self._examined}
+        if (len(wave.questions), len(wave.plan.units), len(wave.left_out)) == self._announced:
+            self._announced = ()
 
     def _read_usage(self, courses: Iterable[UnitCourse]) -> None:
         """What units used stands in their results only; each is read once."""
@@ -190,12 +217,12 @@ class RunStatus:
 
     def _waits(
         self,
-        tallies: Mapping[str, Tally],
-        courses: Iterable[UnitCourse],
+        courses: Sequence[UnitCourse],
         document: Mapping[str, Any],
         now: float,
     ) -> list[str]:
         """Why units that never ran wait, as far as that can be known from outside."""
+        tallies = tallies_of(courses, dead=False)
         begun = Counter[str]()
         silent = set()
         for course in courses:

@@ -77,7 +77,19 @@ def summary(status: Status) -> str:
     text = f"{total.done} of {total.units} done" + (f": {done}" if done else "")
     text += "".join(f"; {n} {word}" for word, n in rest.items() if n)
     text += f"; {_retries(total.retried)}" if total.retried else ""
-    return text + (f"; {total.taken_over} taken over from earlier runs" if total.taken_over else "")
+    text += f"; {total.taken_over} taken over from earlier runs" if total.taken_over else ""
+    return text + (f"; {examined(status)}" if status.questions else "")
+
+
+def examined(status: Status) -> str:
+    """``cross-examination: 2 of 3 answered ($0.04)``; how many questions that is where they differ."""
+    wave = status.examined
+    costs = [s.cost_usd for s in status.examination_spent.values() if s.cost_usd is not None]
+    spent = f" (${sum(costs):.2f})" if costs else ""
+    about = f" to {status.questions} questions" if wave.units != status.questions else ""
+    missed = wave.done - wave.valid
+    none = f", {missed} without a valid answer" if missed else ""
+    return f"cross-examination: {wave.valid} of {wave.units} answered{about}{none}{spent}"
 
 
 def clock(seconds: float) -> str:

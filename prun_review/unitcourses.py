@@ -65,10 +65,14 @@ def retrying_of(course: UnitCourse, now: float) -> Retrying:
 
 def tallies_of(courses: Iterable[UnitCourse], *, dead: bool) -> dict[str, Tally]:
     """:func:`tally_of` by executor."""
+    return {name: tally_of(own, dead=dead) for name, own in _by_executor(courses).items()}
+
+
+def _by_executor(courses: Iterable[UnitCourse]) -> dict[str, list[UnitCourse]]:
     by_name: dict[str, list[UnitCourse]] = {}
     for course in courses:
         by_name.setdefault(course.unit.executor, []).append(course)
-    return {name: tally_of(own, dead=dead) for name, own in sorted(by_name.items())}
+    return dict(sorted(by_name.items()))
 
 
 def tally_of(courses: Iterable[UnitCourse], *, dead: bool) -> Tally:
@@ -92,6 +96,11 @@ def _where(course: UnitCourse, *, dead: bool) -> str:
     if course.began is not None:
         return "running"
     return "retrying" if between(course) else "waiting"
+
+
+def spent_of(courses: Iterable[UnitCourse]) -> dict[str, Spent]:
+    """:func:`spent_by` by executor."""
+    return {name: spent_by(own) for name, own in _by_executor(courses).items()}
 
 
 def spent_by(courses: Iterable[UnitCourse]) -> Spent:

@@ -122,7 +122,7 @@ class Claude:
             name=table.name,
             vendor=table.vendor or "anthropic",
             lineage=table.lineage or "claude",
-            contracts=frozenset(table.contracts or ("findings", "choice", "prose")),
+            contracts=frozenset(table.contracts or ("findings", "choice", "prose", "examination")),
             identity=environment.identity(model, table.effort, table.args),
             limit=table.limit or None,
             names=environment.vendor_names("anthropic", table.env, place),

@@ -99,7 +99,7 @@ class Codex:
             name=table.name,
             vendor=table.vendor or "openai",
             lineage=table.lineage or "gpt",
-            contracts=frozenset(table.contracts or ("findings", "choice", "prose")),
+            contracts=frozenset(table.contracts or ("findings", "choice", "prose", "examination")),
             identity=environment.identity(table.model or "default", table.effort, table.args),
             limit=table.limit or None,
             names=environment.vendor_names("openai", table.env, place),

@@ -69,6 +69,7 @@ class AnyCommand:
                     place=place,
                     remedy=f'{key} = "...": only different vendors and lineages corroborate each other',
                 )
+        # A program that was not told of examinations is not asked to examine: ``contracts`` names them.
         kinds = (
             ("findings", "choice") if any("{schema}" in a for a in argv) else ("findings", "choice", "prose")
         )

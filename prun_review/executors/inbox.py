@@ -33,6 +33,9 @@ the letter"; answer nothing itself and merge nothing.  What the subagent is told
 where the tree is, the form of the answer, and where to write it.  A line that says FALLBACK in place
 of an answer, as dispatchers write it, is no answer.
 
+It is asked about findings of others (the second wave) only where its table's ``contracts`` hold
+``examination``: most coordinators are gone when the first wave has ended.
+
 What is not promised: a subagent is contained by its session alone, not by us, whatever ``access``
 says; the snapshot's checks catch a changed tree.  Its cost is the session's and is not said.
 """
