@@ -20,7 +20,8 @@ def register(subparsers: Any) -> None:
         "report", help="render a stored run", description=__doc__
     )
     parser.add_argument("run", nargs="?", metavar="RUN", help=runs.RUN_HELP)
-    parser.add_argument("--format", default="terminal", metavar="FORMAT", help="terminal, markdown, json...")
+    formats = "terminal, markdown, json, adr..."
+    parser.add_argument("--format", default="terminal", metavar="FORMAT", help=formats)
     parser.add_argument("--out", type=Path, metavar="PATH", help="write there and not to standard output")
 
 

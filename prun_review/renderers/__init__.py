@@ -8,9 +8,10 @@ leniently, so that the document of a run that only started can be shown too.
 from __future__ import annotations
 
 from prun_review.ports import Renderer
+from prun_review.renderers.adr import Adr
 from prun_review.renderers.json import Json
 from prun_review.renderers.markdown import Markdown
 from prun_review.renderers.terminal import Terminal
 
-RENDERERS: dict[str, Renderer] = {r.name: r for r in (Terminal(), Markdown(), Json())}
+RENDERERS: dict[str, Renderer] = {r.name: r for r in (Terminal(), Markdown(), Json(), Adr())}
 """The built-in renderers by name."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from prun_review.renderers.view import rows
+from prun_review.renderers.view import place, rows
 from prun_review.verdict import number, some
 
 Document = Mapping[str, Any]
@@ -111,12 +111,19 @@ def altered(document: Document) -> str:
 def answered_for(document: Document) -> list[str]:
     """What persons answer for, expired acceptances too."""
     lines = []
-    for a in _facts(document, "acceptances"):
-        what = f"outage of {a['subject']}" if a["kind"] == "outage" else f"{a['kind']} {a['subject']}"
+    for a in document.get("acceptances") or _facts(document, "acceptances"):
         until = f" until {a['until']}" if a["until"] else ""
         gone = "EXPIRED, counts for nothing: " if a["expired"] else ""
-        lines.append(f"{gone}{what}, accepted by {a['by']}{until}: {a['reason']}")
+        lines.append(f"{gone}{_accepted(a)}, accepted by {a['by']}{until}: {a['reason']}")
     return lines
+
+
+def _accepted(entry: Mapping[str, Any]) -> str:
+    if entry["kind"] == "outage":
+        return f"outage of {entry['subject']}"
+    finding = entry.get("finding")
+    told = f" ({finding['severity']}: {finding['title']}, {place(finding)})" if finding else ""
+    return f"{entry['kind']} {entry['subject']}{told}"
 
 
 def carried(document: Document) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from prun_review.renderers import changes, view
+from prun_review.renderers import changes, holding, view
 from prun_review.renderers.escape import code, fence, markdown
 from prun_review.renderers.markup import LONGEST, quoted, title
 
@@ -37,15 +37,30 @@ def findings(document: Document) -> Iterator[str]:
 def _finding(finding: Mapping[str, Any], level: int) -> Iterator[str]:
     yield from title(f"{markdown(finding['severity'])}: {markdown(finding['title'], 300)}", level)
     blocking = "**blocking**, " if finding["blocking"] else ""
-    names = ", ".join(markdown(name) for name in finding["executors"])
-    yield f"{place(finding)}, {blocking}{names}  "
-    if told := changes.stance(finding):
-        yield f"{markdown(told)}  "
-    yield f"{code(finding['case'])}  "
+    yield f"{place(finding)}, {blocking}{markdown(holding.holders(finding))}  "
+    yield from (f"**{markdown(told)}**  " for told in holding.settled(finding))
+    yield from (f"{markdown(told)}  " for told in (changes.stance(finding), holding.came(finding)) if told)
+    name = holding.fingerprint(finding, whole=True)
+    yield f"{code(finding['case'])}{f', {code(name)}' if name else ''}  "
     yield markdown(finding["reason"])
     yield ""
     for member in finding["members"]:
         yield from _member(member)
+    for asked in holding.asked(finding):
+        yield from (f"**{markdown(asked.text)}**", "")
+        for argument in asked.arguments:
+            yield from _argument(argument)
+
+
+def _argument(argument: holding.Argument) -> Iterator[str]:
+    """What an examiner said, as far as the reason goes, and the line that it stands on."""
+    at = f" at {place(argument.place)}" if argument.place["file"] else ""
+    proof = f" ({markdown(argument.grounding)})" if argument.grounding else ""
+    yield f"**{markdown(argument.speaker)}**{at}{proof} says {markdown(argument.word)}:"
+    yield ""
+    yield from quoted(argument.reason)
+    if argument.quote:
+        yield from (fence(argument.quote[:LONGEST]), "")
 
 
 def _member(member: Mapping[str, Any]) -> Iterator[str]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from prun_review.renderers import changes, evidence, view
-from prun_review.renderers.defects import findings, place
-from prun_review.renderers.escape import code, fence, guard, markdown
-from prun_review.renderers.markup import table, title
+from prun_review.renderers import agreeing, changes, deciding, evidence, particulars, settled, view, wave
+from prun_review.renderers.defects import findings
+from prun_review.renderers.escape import code, fence, markdown
+from prun_review.renderers.markup import page, table, title
+from prun_review.renderers.points import bullets, points
 
 Document = Mapping[str, Any]
 MOST = 200
@@ -28,24 +29,22 @@ class Markdown:
             _questions,
             _change,
             _persons,
+            _baseline,
             findings,
+            _wave,
             _answers,
             _sources,
             _pairs,
             _choices,
             _agreement,
-            _failures,
-            _suppressed,
-            _units,
-            _usage,
-            _surroundings,
+            _policy,
+            particulars.failures,
+            particulars.suppressed,
+            particulars.units,
+            particulars.usage,
+            particulars.surroundings,
         )
-        lines: list[str] = []
-        for part in parts:
-            for line in part(document):
-                if line or (lines and lines[-1]):  # never two empty lines
-                    lines.append(line)
-        return guard("\n".join(lines).strip("\n")) + "\n"
+        return page(line for part in parts for line in part(document))
 
 
 def _verdict(document: Document) -> Iterator[str]:
@@ -133,6 +132,32 @@ def _persons(document: Document) -> Iterator[str]:
             yield from (f"- {markdown(line)}" for line in lines)
 
 
+def _baseline(document: Document) -> Iterator[str]:
+    if told := settled.baseline(document):
+        yield from title("Baseline")
+        yield from (markdown(told), "")
+        yield from bullets(settled.stale(document))
+
+
+def _wave(document: Document) -> Iterator[str]:
+    """What was asked in the second wave; the arguments stand with the findings."""
+    told = wave.heading(document)
+    if told or wave.nothing(document):
+        yield from title("Cross-examination")
+        yield from (markdown(told or wave.nothing(document)), "")
+        yield from bullets((*wave.questions(document), *wave.left_out(document), *wave.failed(document)))
+    if used := wave.usage(document):
+        yield from ("", "Its cost, which is not part of the usage of the run below:", "")
+        yield from table(view.USAGE_HEADER, [[markdown(cell) for cell in row] for row in used])
+
+
+def _policy(document: Document) -> Iterator[str]:
+    entries = settled.policy(document, whole=True)
+    if entries:
+        yield from title("Policy of the gate")
+        yield from bullets(entries)
+
+
 def _answers(document: Document) -> Iterator[str]:
     """The whole text of every prose answer: fenced, so that it stays the text it is."""
     written = evidence.texts(document)
@@ -183,24 +208,31 @@ def _pairs(document: Document) -> Iterator[str]:
 
 
 def _choices(document: Document) -> Iterator[str]:
-    cases = view.choices(document)
+    cases = deciding.choices(document)
     if cases:
         yield from title("Choices")
     for case in cases:
         choice = case["choice"]
-        yield from title(f"{code(case['case'])}: {markdown(view.winner(case))}", 3)
+        yield from title(f"{code(case['case'])}: {markdown(deciding.winner(case))}", 3)
         for answer in choice["answers"]:
             sure = "" if answer["confidence"] is None else f", confidence {answer['confidence']:.2f}"
             yield f"- {markdown(view.voice(answer))}: {markdown(' > '.join(answer['ranking']))}{sure}"
             if answer["would_change_mind"]:
                 yield f"  - would change its mind: {markdown(answer['would_change_mind'])}"
+        yield from bullets(points(deciding.agreement(choice)))
+        if ranked := deciding.rank_rows(choice):
+            yield ""
+            yield from table(deciding.RANK_HEADER, [[markdown(cell) for cell in row] for row in ranked])
+        if dissent := deciding.dissent(choice):
+            yield from ("", "Dissent:", "")
+            yield from bullets(dissent)
         if choice["scores"]:
             yield from _scores(choice)
 
 
 def _scores(choice: Mapping[str, Any]) -> Iterator[str]:
     yield ""
-    header, body = view.score_table(choice)
+    header, body = deciding.score_table(choice)
     yield from table([markdown(cell) for cell in header], [[markdown(c) for c in row] for row in body])
     yield ""
     for score in choice["scores"]:
@@ -209,80 +241,7 @@ def _scores(choice: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _agreement(document: Document) -> Iterator[str]:
-    lines = view.agreement(document)
-    if lines:
+    entries = agreeing.agreement(document, whole=True)
+    if entries:
         yield from title("Agreement")
-        yield from (f"- {markdown(line)}" for line in lines)
-
-
-def _failures(document: Document) -> Iterator[str]:
-    causes = view.rows(document, "causes")
-    if causes:
-        yield from title("Failures")
-    for cause in causes:
-        yield f"- {markdown(view.cause_line(cause))}"
-        if cause["message"]:
-            yield f"  - {markdown(view.cause_said(cause))}"
-    mended = [u for u in view.rows(document, "units") if u["violations"] or u["salvage"]]
-    if mended:
-        yield from title("Broken and mended answers")
-    for unit in mended:
-        yield f"- {code(unit['id'])}"
-        for word, entries in (("violation", unit["violations"]), ("salvage", unit["salvage"])):
-            for entry in entries:
-                where = f" at {code(entry['where'])}" if entry["where"] else ""
-                yield f"  - {word} {code(entry['code'])}{where}: {markdown(entry['text'])}"
-
-
-def _suppressed(document: Document) -> Iterator[str]:
-    found = [(unit, item) for unit in view.rows(document, "units") for item in unit["suppressed"]]
-    if found:
-        yield from title("Hidden by comments in the reviewed code")
-    for unit, item in found:
-        rule = f" {code(item['rule'])}" if item["rule"] else ""
-        told = f"{markdown(item['severity'])}{rule} {place(item)}: {markdown(item['title'], 300)}"
-        yield f"- {markdown(unit['executor'])}: {told}"
-
-
-def _units(document: Document) -> Iterator[str]:
-    rows = [
-        [
-            code(unit["id"]),
-            markdown(f"{unit['status']} ({unit['reason']})"),
-            str(unit["attempts"]),
-            f"{unit['seconds']:.1f}",
-            str(len(unit["examined"])),
-            markdown(unit["conclusion"] or "", 300),
-        ]
-        for unit in view.rows(document, "units")
-    ]
-    if rows:
-        yield from title("Units")
-        yield from table(["unit", "status", "attempts", "seconds", "files examined", "conclusion"], rows)
-
-
-def _usage(document: Document) -> Iterator[str]:
-    found = view.usage_rows(document)
-    if found:
-        yield from title("Usage")
-        rows = [[markdown(cell) for cell in row] for row in found]
-        yield from table(["pool", "units", "input tokens", "cached", "output", "cost"], rows)
-
-
-def _surroundings(document: Document) -> Iterator[str]:
-    facts = document.get("facts") or {}
-    executors = facts.get("executors") or []
-    if executors:
-        yield from title("Executors")
-        rows = [
-            [
-                *(markdown(e[key]) for key in ("name", "version", "identity", "where")),
-                code(e["sha256"][:16]),
-            ]
-            for e in executors
-        ]
-        yield from table(["executor", "version", "identity", "found", "sha256"], rows)
-    notes = (document.get("revision") or {}).get("notes") or []
-    if notes:
-        yield from title("Not taken into the reviewed tree")
-        yield from (f"- {markdown(note)}" for note in notes)
+        yield from bullets(entries)

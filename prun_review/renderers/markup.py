@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from prun_review.renderers.escape import markdown, plain
+from prun_review.renderers.escape import guard, markdown, plain
 
 LONGEST = 20_000
 """Characters of one text of an answer; what is more stands in the JSON report."""
+
+
+def page(lines: Iterable[str]) -> str:
+    """The lines as a whole page, without two empty lines in a row, with a line feed at the end."""
+    kept: list[str] = []
+    for line in lines:
+        if line or (kept and kept[-1]):
+            kept.append(line)
+    return guard("\n".join(kept).strip("\n")) + "\n"
 
 
 def title(text: str, level: int = 2) -> Iterator[str]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from prun_review.renderers import changes, evidence, view
-from prun_review.renderers.escape import one_line, plain
+from prun_review.renderers import agreeing, changes, deciding, evidence, settled, view, wave
+from prun_review.renderers.escape import plain
+from prun_review.renderers.findingpage import put_finding
 from prun_review.renderers.layout import Page
+from prun_review.renderers.points import points, put
 
 Document = Mapping[str, Any]
-MARGIN = 10
-"""Columns of a severity, the longest of which is ``critical``."""
 
 
 class Terminal:
@@ -40,10 +40,12 @@ class Terminal:
         self._questions(document, page)
         self._change(document, page)
         self._findings(document, page)
+        self._wave(document, page)
         self._sources(document, page)
         _pairs(document, page)
-        _choices(document, page)
+        _choices(document, page, self.most)
         self._agreement(document, page)
+        self._policy(document, page)
         self._failures(document, page)
         _usage(document, page)
         end = Page(page.width)
@@ -105,6 +107,23 @@ class Terminal:
                 for line in lines[: self.most]:
                     page.line(line, limit=800)
                 self._rest(len(lines), page, "entry", "entries")
+        if told := settled.baseline(document):
+            page.section("BASELINE")
+            page.line(told)
+            put(page, settled.stale(document), self.most, 4)
+
+    def _wave(self, document: Document, page: Page) -> None:
+        if told := wave.heading(document):
+            page.section(f"CROSS-EXAMINATION: {told}")
+            for entries in (wave.questions(document), wave.left_out(document), wave.failed(document)):
+                put(page, entries, self.most)
+            if used := wave.usage(document):
+                page.table(view.USAGE_HEADER, used)
+
+    def _policy(self, document: Document, page: Page) -> None:
+        if entries := settled.policy(document, whole=False):
+            page.section("POLICY: what differs from the defaults")
+            put(page, entries, self.most)
 
     def _findings(self, document: Document, page: Page) -> None:
         counts = view.by_class(view.rows(document, "findings"))
@@ -115,8 +134,8 @@ class Terminal:
                 page.line(f"{heading.upper()}: {len(items)}")
             for name, findings in view.by_class(items).items():
                 page.line(f"{name}: {view.CLASSES.get(name, 'of an unknown class')}")
-                for finding in findings[: self.most]:
-                    _finding(finding, page)
+                for finding in sorted(findings, key=lambda f: not f["blocking"])[: self.most]:
+                    put_finding(finding, page)
                 self._rest(len(findings), page, f"{name} finding")
         hidden = sum(len(unit["suppressed"]) for unit in view.rows(document, "units"))
         if hidden:
@@ -135,12 +154,9 @@ class Terminal:
         self._rest(len(found), page, "page")
 
     def _agreement(self, document: Document, page: Page) -> None:
-        lines = view.agreement(document)
-        if lines:
+        if entries := agreeing.agreement(document, whole=False):
             page.section("AGREEMENT")
-            for line in lines[: self.most]:
-                page.line(line)
-            self._rest(len(lines), page, "pair of executors", "pairs of executors")
+            put(page, entries, self.most)
 
     def _failures(self, document: Document, page: Page) -> None:
         causes = view.rows(document, "causes")
@@ -174,24 +190,6 @@ def _panels(document: Document, page: Page) -> None:
         page.table(view.PANEL_HEADER, found)
 
 
-def _finding(finding: Mapping[str, Any], page: Page) -> None:
-    indent = 4
-    severity = one_line(finding["severity"], MARGIN - 1).ljust(MARGIN)
-    room = page.width - indent - MARGIN
-    place = one_line(view.place(finding), 4000)
-    title = one_line(finding["title"], 4000)
-    if len(place) + 1 + len(title) <= room:
-        page.short(f"{place} {title}", indent, severity)
-    else:
-        # The end of a path and its line number say more than its start.
-        page.short(place if len(place) <= room else "..." + place[3 - room :], indent, severity)
-        page.short(title, indent + MARGIN)
-    mark = "BLOCKING, " if finding["blocking"] else ""
-    stance = f" [{told}]" if (told := changes.stance(finding)) else ""
-    why = f"{mark}{', '.join(finding['executors'])}{stance}: {finding['reason']}"
-    page.line(why, indent + MARGIN, limit=2 * room - MARGIN)
-
-
 def _pairs(document: Document, page: Page) -> None:
     lines = view.pair_lines(document)
     if lines:
@@ -200,24 +198,29 @@ def _pairs(document: Document, page: Page) -> None:
             page.line(line)
 
 
-def _choices(document: Document, page: Page) -> None:
-    cases = view.choices(document)
+def _choices(document: Document, page: Page, most: int) -> None:
+    cases = deciding.choices(document)
     if cases:
         page.section("CHOICES")
-    for case in cases:
+    for case in cases[:most]:
         choice = case["choice"]
-        page.line(f"{case['case']}: {view.winner(case)}")
+        page.line(f"{case['case']}: {deciding.winner(case)}")
         for answer in choice["answers"]:
             sure = "" if answer["confidence"] is None else f" (confidence {answer['confidence']:.2f})"
             page.line(f"{view.voice(answer)}: {' > '.join(answer['ranking'])}{sure}", 4)
             if answer["would_change_mind"]:
                 page.line(f"would change its mind: {answer['would_change_mind']}", 6, 400)
+        put(page, points(deciding.agreement(choice)), most, 4)
+        said = [point.text for point in deciding.dissent(choice)]  # the reasons are in the report
+        put(page, points(f"dissent, {text}" for text in said), most, 4)
         if choice["scores"]:
-            page.table(*view.score_table(choice), indent=4)
+            page.table(*deciding.score_table(choice), indent=4)
+    if len(cases) > most:
+        page.line(f"and {len(cases) - most} more in the report")
 
 
 def _usage(document: Document, page: Page) -> None:
     found = view.usage_rows(document)
     if found:
         page.section("USAGE")
-        page.table(["pool", "units", "input tokens", "cached", "output", "cost"], found)
+        page.table(view.USAGE_HEADER, found)

@@ -156,75 +156,9 @@ def circumstances(document: Document) -> list[str]:
     return [*([f"results taken over from {runs}"] if runs else []), *filter(None, [facts.get("budget")])]
 
 
-def agreement(document: Document) -> list[str]:
-    """One line for each pair of executors: counts, then the range or why there is none."""
-    found = document.get("agreement") or {}
-    return [
-        *(_finding_agreement(pair) for pair in found.get("findings") or []),
-        *(_choice_agreement(pair) for pair in found.get("choices") or []),
-    ]
-
-
-def _finding_agreement(pair: Mapping[str, Any]) -> str:
-    left, right = pair["left"], pair["right"]
-    counts = f"both {pair['both']}, only {left} {pair['only_left']}, only {right} {pair['only_right']}"
-    unsure = f", uncertain {pair['uncertain']}" if pair["uncertain"] else ""
-    cases = f" in {pair['cases_both']} of {number(pair['cases_asked'], 'case')}"
-    kin = "" if pair["independent"] else " (not independent)"
-    psa = interval("PSA", pair["psa"], pair["why_not"])
-    return f"findings {left} / {right}{kin}: {counts}{unsure}{cases}; {psa}"
-
-
-def _choice_agreement(pair: Mapping[str, Any]) -> str:
-    wilson = interval("95 % Wilson", pair["wilson"], pair["why_not"])
-    asked = f" ({pair['n']} of {pair['of']} answered by both)"
-    return f"choices {pair['left']} / {pair['right']}: same {pair['agree']} of {pair['n']}{asked}; {wilson}"
-
-
-def interval(name: str, bounds: Sequence[float] | None, why_not: str) -> str:
-    """``PSA 0.50-0.67``, or ``PSA not estimable: because``."""
-    if not bounds:
-        return f"{name} not estimable: {why_not or 'no reason recorded'}"
-    low, high = bounds
-    return f"{name} {low:.2f}-{high:.2f}" if f"{low:.2f}" != f"{high:.2f}" else f"{name} {low:.2f}"
-
-
-def choices(document: Document) -> list[dict[str, Any]]:
-    """The cases that have a choice."""
-    return [case for case in rows(document, "cases") if case["choice"]]
-
-
-def winner(case: Mapping[str, Any]) -> str:
-    """``sqlite; dissent: codex``, ``sqlite (one voice)`` where nobody independent chose it too."""
-    choice = case["choice"]
-    if not choice["answers"]:
-        return "not answered"
-    alone = " (one voice)" if choice["winner"] and not case["independent"] else ""
-    dissent = f"; dissent: {', '.join(choice['dissent'])}" if choice["dissent"] else ""
-    return f"{choice['winner'] or 'no common choice'}{alone}{dissent}"
-
-
 def voice(answer: Mapping[str, Any]) -> str:
     """Who answered, with the number of a repeat."""
     return answer["executor"] if answer["repeat"] == 1 else f"{answer['executor']} #{answer['repeat']}"
-
-
-def score_table(choice: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
-    """Header and rows of the score table: option, criterion, then one column per executor."""
-    voices = list(dict.fromkeys(score["executor"] for score in choice["scores"]))
-    cells: dict[tuple[str, str, str], list[str]] = {}
-    for score in choice["scores"]:
-        cells.setdefault((score["option"], score["criterion"], score["executor"]), []).append(
-            str(score["score"])
-        )
-    table = []
-    for option in choice["options"]:
-        for criterion in choice["criteria"]:
-            row = ["/".join(cells.get((option, criterion, name), ["-"])) for name in voices]
-            table.append([option, criterion, *row])
-        means = (choice["totals"].get(option) or {}).get
-        table.append([option, "mean", *(_number(means(name), ".2f") for name in voices)])
-    return ["option", "criterion", *voices], table
 
 
 PANEL_HEADER = ("executor", "vendor", "lineage", "valid", "broken", "failed", "not run", "found", "s")
@@ -244,20 +178,24 @@ def panel_rows(document: Document) -> list[list[str]]:
     ]
 
 
+USAGE_HEADER = ("pool", "units", "input tokens", "cached", "output", "cost")
+
+
 def usage_rows(document: Document) -> list[list[str]]:
-    """Executor, units, input, cached and output tokens, cost: one row per quota pool."""
+    """The cells under :data:`USAGE_HEADER`: one row per quota pool."""
     return [
         [
             name,
             str(used["units"]),
-            *(_number(used[key], ",") for key in ("input_tokens", "cached_tokens", "output_tokens")),
+            *(figure(used[key], ",") for key in ("input_tokens", "cached_tokens", "output_tokens")),
             _cost(used),
         ]
         for name, used in (document.get("usage") or {}).items()
     ]
 
 
-def _number(value: float | None, form: str) -> str:
+def figure(value: float | None, form: str) -> str:
+    """A number in the given format; ``-`` where there is none."""
     return "-" if value is None else format(value, form)
 
 

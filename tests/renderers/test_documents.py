@@ -80,8 +80,8 @@ CHOICES
     sqlite  mean              -    5.00
 
 AGREEMENT
-  findings codex / sonnet: both 1, only codex 0, only sonnet 1 in 1 of 2 cases;
-    PSA 0.50-0.67
+  findings codex / sonnet: both 1, only codex 0, only sonnet 1; 1 of 2 cases
+    answered by both; PSA 0.50-0.67
   choices codex / sonnet: same 0 of 1 (1 of 1 answered by both); 95 % Wilson not
     estimable: fewer than 10 choices
 
@@ -396,5 +396,5 @@ def test_one_is_one() -> None:
     document["agreement"]["findings"][0]["cases_asked"] = 1
     out = Terminal(width=132, most=2)(document)
     assert "reviewed tree 99aabbccddee (commit 1a2b3c4d5e6f), 1 file\n" in out
-    assert "in 1 of 1 case; PSA" in out
+    assert "; 1 of 1 case answered by both; PSA" in out
     assert "and 1 more single finding in the report\n" in out

@@ -94,7 +94,7 @@ def test_a_run_that_began_can_be_rendered(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(RENDERERS))
 def test_hostile_answers_stay_inert(name: str) -> None:
     out = RENDERERS[name](built(HOSTILE))
-    assert "pwned" in out
+    assert "pwned" in out or name == "adr"  # which shows no findings
     assert not is_active(out)
     assert "\x1b" not in out
     out.encode("utf-8")
