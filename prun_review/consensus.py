@@ -9,183 +9,43 @@ every member, because chaining joined defects of different files in tools that d
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 
+from prun_review import effects, pairing
 from prun_review.fingerprints import fingerprint
-from prun_review.folding import Held, Member, Same, fold, highest, level
-from prun_review.independence import dependence, known, rule_dependence
-from prun_review.matching import crosscheck
-from prun_review.model import SEVERITIES, ExecutorInfo, Finding, Result
-from prun_review.rulings import Ruling, Rulings
+from prun_review.folding import Held, Member, Same, fold, highest
+from prun_review.groups import CLASSES, Came, Crossing, CrossPair, Group
+from prun_review.independence import known
+from prun_review.model import ExecutorInfo, Result
+from prun_review.pairing import Edge
+from prun_review.rulings import Rulings
 
-CLASSES = ("consensus", "contested", "uncertain", "single", "ungrounded")
-"""In the order in which they are shown."""
+__all__ = ["CLASSES", "Came", "CrossPair", "Crossing", "Group", "cross"]
 
 NONE = Rulings()
 """Nothing was examined."""
 
-CONTEST = 2
-"""Severities that lie this many steps apart are a disagreement, not a shade."""
-
-
-@dataclass(frozen=True, slots=True)
-class Came:
-    """How often one executor reported a finding over its answers to one case."""
-
-    executor: str
-    times: int
-    """Sound answers that hold it."""
-    of: int
-    """Sound answers to the case."""
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """One defect as the executors of a case hold it."""
-
-    id: str
-    """Id of its first member."""
-    case: str
-    kind: str
-    """One of :data:`CLASSES`."""
-    severity: str
-    """The highest held."""
-    agreed: str
-    """The highest severity on which two independent executors agree; empty without agreement."""
-    members: tuple[Member, ...]
-    reason: str
-    """Why this class, in one line."""
-    fingerprint: str = ""
-    """Its stable name; see :mod:`prun_review.fingerprints`."""
-    examined: str = ""
-    """What the other vendor said of it: ``confirmed``, ``refuted``, ``unresolved``; empty: not asked."""
-    rulings: tuple[Ruling, ...] = ()
-    """All that was asked about it, claims and pairs."""
-    came: tuple[Came, ...] = ()
-    """How often it came back, by executor."""
-
-    @property
-    def executors(self) -> tuple[str, ...]:
-        """Who holds it, each once."""
-        return tuple(dict.fromkeys(m.executor for m in self.members))
-
-    @property
-    def beside(self) -> bool:
-        """Proven to be none of the change's doing, by every member: it is reported and never blocks.
-
-        What the tree does not hold proves nothing, so an ungrounded one is never beside.
-        """
-        return all(m.finding.beside and m.finding.grounded for m in self.members)
-
-    @property
-    def lead(self) -> Finding:
-        """The finding that says where it is: one that the change brought about, with a line."""
-        every = [m.finding for m in self.members]
-        return min(every, key=lambda f: (f.beside, f.line is None))
-
-
-@dataclass(frozen=True, slots=True)
-class CrossPair:
-    """A pair of the cross-check with names; ``(executor, finding id)`` or None for "alone"."""
-
-    left: tuple[str, str] | None
-    right: tuple[str, str] | None
-    outcome: str
-    score: float
-    reason: str
-    independent: bool
-    between: tuple[str, str]
-    """The two executors compared, whoever of them holds nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Crossing:
-    """The cross-check of one case."""
-
-    groups: tuple[Group, ...] = ()
-    pairs: tuple[CrossPair, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _Edge:
-    """Two held findings by their place in the pool, and how alike they are."""
-
-    left: int
-    right: int
-    outcome: str
-    score: float
-    reason: str
-    dependence: str
-
-
-# --- pairing ----------------------------------------------------------------------------------
-
-
-def _compare(
-    pool: Sequence[Held],
-    left: Sequence[int],
-    right: Sequence[int],
-    infos: tuple[ExecutorInfo, ExecutorInfo],
-    same: Same | None,
-) -> list[_Edge]:
-    """The edges between what two executors hold.
-
-    Independent findings are paired first, dependent ones among what is left: a borrowed rule must
-    not take the partner away from a finding that could corroborate.
-    """
-
-    def dependent(i: int, j: int) -> str:
-        return rule_dependence(pool[i].first, pool[j].first, *infos)
-
-    def run(lefts: Sequence[int], rights: Sequence[int], wanted: bool | None) -> list[_Edge]:
-        def judge(a: Finding, b: Finding) -> bool | None:
-            if bool(rule_dependence(a, b, *infos)) is not wanted:
-                return False
-            return same(a, b) if same else None
-
-        pairs = crosscheck(
-            [replace(pool[i].first, severity=pool[i].severity) for i in lefts],
-            [replace(pool[j].first, severity=pool[j].severity) for j in rights],
-            same=same if wanted is None else judge,
-        )
-        return [
-            _Edge(
-                lefts[p.left],
-                rights[p.right],
-                p.outcome,
-                p.score,
-                p.reason,
-                dependent(lefts[p.left], rights[p.right]),
-            )
-            for p in pairs
-            if p.outcome != "alone" and p.left is not None and p.right is not None
-        ]
-
-    if dependence(*infos) or not any(pool[i].first.lineage for i in (*left, *right)):
-        return run(left, right, None)
-    edges = run(left, right, False)
-    taken = {n for e in edges if e.outcome == "match" for n in (e.left, e.right)}
-    rest = run([i for i in left if i not in taken], [j for j in right if j not in taken], True)
-    return edges + rest
-
-
 # --- grouping ---------------------------------------------------------------------------------
 
 
-def _gather(pool: Sequence[Held], edges: Sequence[_Edge]) -> list[list[int]]:
+def _gather(pool: Sequence[Held], edges: Sequence[Edge]) -> list[list[int]]:
     """Groups of places in the pool: matches first, then what may be the same."""
     linked = {frozenset((e.left, e.right)) for e in edges}
     home = {i: [i] for i in range(len(pool))}
     agreed: set[int] = set()
 
-    def order(edge: _Edge) -> tuple[int, float, str, str]:
+    def alike(i: int, j: int, edge: Edge) -> bool:
+        # Two findings of one executor are never compared: one fix for both and a third makes them one.
+        return frozenset((i, j)) in linked or (edge.settled and pool[i].executor == pool[j].executor)
+
+    def order(edge: Edge) -> tuple[int, float, str, str]:
         kind = 2 if edge.outcome != "match" else 1 if edge.dependence else 0
         return kind, -edge.score, pool[edge.left].first.id, pool[edge.right].first.id
 
     for edge in sorted(edges, key=order):
         one, other = home[edge.left], home[edge.right]
-        if one is other or not all(frozenset((i, j)) in linked for i in one for j in other):
+        if one is other or not all(alike(i, j, edge) for i in one for j in other):
             continue
         if edge.outcome != "match" and (edge.dependence or agreed.intersection((*one, *other))):
             continue  # what may be the same never changes what is agreed
@@ -198,18 +58,14 @@ def _gather(pool: Sequence[Held], edges: Sequence[_Edge]) -> list[list[int]]:
     return sorted(unique.values())
 
 
-def _agreed(pool: Sequence[Held], edges: Iterable[_Edge]) -> str:
+def _agreed(pool: Sequence[Held], edges: Iterable[Edge]) -> str:
     """The highest severity that two ends of one of these edges agree on, within a step."""
-    words = [
-        highest((a, b))
-        for a, b in ((pool[e.left].severity, pool[e.right].severity) for e in edges)
-        if abs(level(a) - level(b)) < CONTEST and max(level(a), level(b)) < len(SEVERITIES)
-    ]
-    return highest(words) if words else ""
+    words = [effects.agreed_word(pool[e.left].severity, pool[e.right].severity) for e in edges]
+    return highest(filter(None, words)) if any(words) else ""
 
 
 def _group(
-    case: str, pool: Sequence[Held], at: Sequence[int], edges: Sequence[_Edge], answered: Sequence[str]
+    case: str, pool: Sequence[Held], at: Sequence[int], edges: Sequence[Edge], answered: Sequence[str]
 ) -> Group:
     """The class of one group, and why."""
     held = [pool[i] for i in at]
@@ -237,7 +93,7 @@ def _group(
     return _named_group(Group(members[0].finding.id, case, kind, severity, agreed, members, reason))
 
 
-def _why_single(names: str, holders: Sequence[str], inside: Sequence[_Edge], answered: Sequence[str]) -> str:
+def _why_single(names: str, holders: Sequence[str], inside: Sequence[Edge], answered: Sequence[str]) -> str:
     dependences = [e.dependence for e in inside if e.dependence]
     if dependences:
         return dependences[0]
@@ -306,14 +162,15 @@ def cross(
         held = fold(answers, same)
         places[name] = list(range(len(pool), len(pool) + len(held)))
         pool.extend(held)
-    edges: list[_Edge] = []
+    edges: list[Edge] = []
     pairs: list[CrossPair] = []
     for left, right in combinations(answered, 2):
         infos = known(left, executors), known(right, executors)
-        found = _compare(pool, places[left], places[right], infos, same)
+        compared = pairing.compare(pool, places[left], places[right], infos, same)
+        found, apart_by = pairing.settle(pool, compared, rulings, executors)
         edges.extend(found)
-        pairs.extend(_named(pool, places[left], places[right], infos, found))
-    by_place: dict[int, list[_Edge]] = {}
+        pairs.extend(pairing.named(pool, places[left], places[right], infos, found, apart_by))
+    by_place: dict[int, list[Edge]] = {}
     for edge in edges:
         by_place.setdefault(edge.left, []).append(edge)
         by_place.setdefault(edge.right, []).append(edge)
@@ -321,30 +178,27 @@ def cross(
         _group(case, pool, at, list(dict.fromkeys(e for i in at for e in by_place.get(i, ()))), answered)
         for at in _gather(pool, edges)
     ]
-    return Crossing(tuple(groups + apart), tuple(pairs))
+    counted = _counted(results)
+    every = (effects.examined(g, rulings, executors) for g in (*groups, *apart))
+    return Crossing(tuple(replace(g, came=_came(g, counted)) for g in every), tuple(pairs))
 
 
-def _named(
-    pool: Sequence[Held],
-    left: Sequence[int],
-    right: Sequence[int],
-    infos: tuple[ExecutorInfo, ExecutorInfo],
-    edges: Sequence[_Edge],
-) -> Iterator[CrossPair]:
-    """The pairs of two executors with names: what is alike first, then what stands alone."""
-    between = infos[0].name, infos[1].name
+def _counted(results: Iterable[Result]) -> dict[str, set[str]]:
+    """Executor -> the ids of the units that it answered soundly."""
+    units: dict[str, set[str]] = {}
+    for result in results:
+        if result.ok:
+            units.setdefault(result.executor, set()).add(result.unit)
+    return units
 
-    def end(i: int) -> tuple[str, str]:
-        return pool[i].executor, pool[i].first.id
 
-    for e in sorted(edges, key=lambda e: (e.left, e.right)):
-        reason = f"{e.reason}; {e.dependence}" if e.dependence else e.reason
-        yield CrossPair(end(e.left), end(e.right), e.outcome, e.score, reason, not e.dependence, between)
-    paired = {n for e in edges for n in (e.left, e.right)}
-    whole = not dependence(*infos)
-    for i in left:
-        if i not in paired:
-            yield CrossPair(end(i), None, "alone", 0.0, f"not reported by {infos[1].name}", whole, between)
-    for j in right:
-        if j not in paired:
-            yield CrossPair(None, end(j), "alone", 0.0, f"not reported by {infos[0].name}", whole, between)
+def _came(group: Group, counted: Mapping[str, set[str]]) -> tuple[Came, ...]:
+    """How often each holder's answers hold it; an answer that tells it twice counts once."""
+    holding: dict[str, set[str]] = {}
+    for member in group.members:
+        holding.setdefault(member.executor, set()).add(member.unit)
+    return tuple(
+        Came(name, len(units & counted[name]), len(counted[name]))
+        for name, units in holding.items()
+        if name in counted
+    )

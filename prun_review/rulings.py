@@ -1,6 +1,7 @@
 """What a second wave asked about the findings of the first, and what became of it: the records.
 
-``crossexam.py`` says what is asked, ``consensus.py`` what follows for pairs and groups.
+``crossexam.py`` says what is asked, ``ruled.py`` what the answers come to, ``consensus.py`` what follows
+for pairs and groups.
 """
 
 from __future__ import annotations
@@ -14,6 +15,10 @@ SAME = ("yes", "no", "cannot-tell")
 """The words of an answer to "would one fix resolve both?"."""
 CLAIM = ("confirm", "refute", "cannot-tell")
 """The words of an answer to a claim."""
+CANNOT = "cannot-tell"
+"""The word that says nothing, and needs no proof."""
+PROVEN = ("exact", "moved")
+"""How evidence must stand to the reviewed tree: quoted, and found there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +55,8 @@ class Examination:
     questions: tuple[Question, ...] = ()
     """In the order asked."""
     plan: Plan = field(default_factory=lambda: Plan(()))
-    """One unit per question and executor asked; ``unit.case`` is the question's id."""
+    """One unit per question and executor asked; ``unit.case`` is the question's id.  The first unit of a
+    pair shows its left finding as A and its right one as B, the second the other way round."""
     results: tuple[Result, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
 

@@ -1,0 +1,250 @@
+"""Cross-examination: what is put before other vendors once every panel has answered.  Pure.
+
+Findings that may be one are asked about first, each pair of two executors that share neither vendor nor
+lineage; then what one vendor holds alone, or two hold differently.  Asked is what a verdict hangs on (mode
+``gate``) or everything (``all``), and never more than the limit, over all rounds.
+
+:func:`ask` is called again when its questions are answered, since a pair that proves to be two defects
+leaves each of them alone; in the end it asks nothing more.  ``review.py`` bounds the rounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from prun_review import crossquestions
+from prun_review.answers import lay
+from prun_review.consensus import Crossing, Group, cross
+from prun_review.crossquestions import question_id
+from prun_review.folders import Folder, share
+from prun_review.folding import Member, Same, highest, level
+from prun_review.gate import folders_of
+from prun_review.independence import dependence, known, rule_dependence
+from prun_review.model import Brief, ExecutorInfo, Finding, Plan, Result, RunFacts, Unit
+from prun_review.planning import slug_of
+from prun_review.policy import rule_of
+from prun_review.ruled import rulings_of
+from prun_review.rulings import Examination, LeftOut, Question, Rulings
+from prun_review.views import executors_of
+
+MOST_EXAMINERS = 2
+"""Of one claim."""
+ROUNDS = 3
+"""Most rounds of a run."""
+NOBODY = "no independent executor to ask"
+_ANYBODY = Finding("")
+"""Stands for what an examiner would report: its rules are its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What is to be asked next."""
+
+    questions: tuple[Question, ...] = ()
+    """New ones only, the most urgent first; empty when there is nothing left to ask."""
+    units: tuple[Unit, ...] = ()
+    """Those of ``questions``, in their order, without ``files``, ``inlined`` and ``fingerprint``."""
+    left_out: tuple[LeftOut, ...] = ()
+    """All that is not asked in this round nor was before: replaces that of an earlier round."""
+
+
+def ask(
+    facts: RunFacts,
+    plan: Plan,
+    results: Sequence[Result],
+    examination: Examination,
+    *,
+    contracts: Mapping[str, frozenset[str]],
+    mode: str,
+    limit: int,
+    same: Same | None = None,
+) -> Round:
+    """The next round of questions about the findings of ``results``, given what was asked before.
+
+    ``contracts`` says which kinds the executors of the run can answer; ``mode`` is ``off``, ``gate`` or
+    ``all``; ``limit`` counts the questions of all rounds.  The same inputs give the same questions with
+    the same ids, whatever the order of the results.  Raises what ``same`` raises.
+    """
+    if mode == "off":
+        return Round()
+    hall = _Hall.open(facts, plan, results, rulings_of(examination), contracts, mode, same)
+    asked = {q.id for q in examination.questions}
+    wanted = sorted((w for w in hall.wanted() if w.question.id not in asked), key=_urgency)
+    budget = max(0, limit - len(examination.questions))
+    out = [LeftOut(w.question, NOBODY) for w in wanted if not w.briefs]
+    able = [w for w in wanted if w.briefs]
+    out += [LeftOut(w.question, f"over the limit of {limit}") for w in able[budget:]]
+    taken = able[:budget]
+    return Round(tuple(w.question for w in taken), tuple(u for w in taken for u in w.units()), tuple(out))
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A question, and how each examiner is asked it; of nobody where nobody may be."""
+
+    question: Question
+    briefs: tuple[tuple[str, Brief], ...]
+
+    def units(self) -> Iterator[Unit]:
+        q = self.question
+        for executor, brief in self.briefs:
+            unit_id = f"prun_review::examine[{q.id}-{executor}]"
+            yield Unit(unit_id, slug_of(unit_id), q.id, q.folder, executor, brief)
+
+
+def _urgency(wanted: _Wanted) -> tuple[int, bool, str, str]:
+    q = wanted.question
+    return -level(q.severity), q.kind != "same", q.case, q.id
+
+
+@dataclass(frozen=True)
+class _Hall:
+    """The findings of a run as the rulings left them, and who may be asked about them."""
+
+    facts: RunFacts
+    folders: Sequence[Folder]
+    crossings: Mapping[str, Crossing]
+    rulings: Rulings
+    executors: Mapping[str, ExecutorInfo]
+    examiners: Mapping[str, Sequence[str]]
+    """Case -> who may be asked about it, those that were asked the case itself first."""
+    mode: str
+
+    @classmethod
+    def open(
+        cls,
+        facts: RunFacts,
+        plan: Plan,
+        results: Sequence[Result],
+        rulings: Rulings,
+        contracts: Mapping[str, frozenset[str]],
+        mode: str,
+        same: Same | None,
+    ) -> _Hall:
+        answers = lay(plan, results)
+        executors = executors_of(facts, plan)
+        by_case: dict[str, list[Result]] = {}
+        asked: dict[str, set[str]] = {}
+        for unit in plan.units:
+            asked.setdefault(unit.case, set()).add(unit.executor)
+            result = answers.by_unit.get(unit.id)
+            if result is not None and result not in by_case.setdefault(unit.case, []):
+                by_case[unit.case].append(result)
+        crossings = {
+            case: cross(found, executors, same=same, rulings=rulings) for case, found in by_case.items()
+        }
+        groups = {case: crossing.groups for case, crossing in crossings.items()}
+        used = {unit.executor for unit in plan.units}
+        able = [n for n in executors if n in used and "examination" in contracts.get(n, ())]
+        return cls(
+            facts,
+            folders_of(facts, plan, answers, groups),
+            crossings,
+            rulings,
+            executors,
+            {case: sorted(able, key=lambda n: n not in names) for case, names in asked.items()},
+            mode,
+        )
+
+    def wanted(self) -> Iterator[_Wanted]:
+        """Every question that is not ruled on yet, with its examiners."""
+        for folder in self.folders:
+            cases: dict[str, list[Group]] = {}
+            for group in folder.groups:
+                cases.setdefault(group.case, []).append(group)
+            for case, groups in cases.items():
+                pairs = list(self._pairs(folder, case, groups))
+                yield from pairs
+                open_ends = {end for w in pairs if w.briefs for end in (w.question.left, w.question.right)}
+                yield from self._claims(folder, groups, open_ends)
+
+    # --- pairs --------------------------------------------------------------------------------
+
+    def _pairs(self, folder: Folder, case: str, groups: Sequence[Group]) -> Iterator[_Wanted]:
+        home = {m.finding.id: (group, m) for group in groups for m in group.members}
+        for pair in self.crossings[case].pairs:
+            if pair.outcome != "uncertain" or not pair.independent or not pair.left or not pair.right:
+                continue
+            if frozenset((pair.left[1], pair.right[1])) in self.rulings.same:
+                continue
+            ends = [home[pair.left[1]], home[pair.right[1]]]
+            sides = [(_severity(group, member), group, member) for group, member in ends]
+            if not any(self._weighs(folder, group, severity) for severity, group, _ in sides):
+                continue
+            left, right = (member.finding for _, _, member in sides)
+            severity = highest(severity for severity, _, _ in sides)
+            question = Question(
+                question_id("same", case, left.id, right.id),
+                "same", case, folder.name, left.id, right.id, severity,
+            )  # fmt: skip
+            two = self._two(case, pair.left[0], pair.right[0])
+            orders = ((left, right), (right, left))
+            briefs = [
+                (name, crossquestions.same_brief(self.facts, *order))
+                for name, order in zip(two, orders, strict=False)
+            ]
+            yield _Wanted(question, tuple(briefs))
+
+    def _weighs(self, folder: Folder, group: Group, severity: str) -> bool:
+        """Whether a finding of this severity counts in a doubt about it."""
+        if not _open(folder, group):
+            return False
+        return self.mode == "all" or rule_of(folder.policy_of(group.case), severity) != "off"
+
+    def _two(self, case: str, left: str, right: str) -> tuple[str, ...]:
+        """Two examiners that are independent of each other, the pair's own first; else nobody."""
+        own = (left, right)
+        names = sorted(self.examiners[case], key=lambda n: own.index(n) if n in own else len(own))
+        for one, other in combinations(names, 2):
+            if not dependence(known(one, self.executors), known(other, self.executors)):
+                return one, other
+        return ()
+
+    # --- claims -------------------------------------------------------------------------------
+
+    def _claims(self, folder: Folder, groups: Sequence[Group], open_ends: set[str]) -> Iterator[_Wanted]:
+        for group in groups:
+            ids = {m.finding.id for m in group.members}
+            if group.kind not in ("single", "contested") or ids & open_ends or not _open(folder, group):
+                continue
+            if ids & self.rulings.claims.keys() or not any(c.times for c in group.came):
+                continue
+            if self.mode != "all" and rule_of(folder.policy_of(group.case), group.severity) != "consensus":
+                continue
+            heads = [m for m in group.members if m.finding.severity == group.severity]
+            claimed = heads[0].finding
+            question = Question(
+                question_id("claim", group.case, claimed.id, ""),
+                "claim", group.case, folder.name, claimed.id, "", group.severity,
+            )  # fmt: skip
+            brief = crossquestions.claim_brief(self.facts, claimed, group.severity)
+            yield _Wanted(question, tuple((name, brief) for name in self._others(group.case, heads)))
+
+    def _others(self, case: str, heads: Sequence[Member]) -> list[str]:
+        """Who may examine what these members hold: independent of every one of them."""
+
+        def free(name: str, member: Member) -> bool:
+            infos = known(member.executor, self.executors), known(name, self.executors)
+            return not rule_dependence(member.finding, _ANYBODY, *infos)
+
+        names = [n for n in self.examiners[case] if all(free(n, member) for member in heads)]
+        return names[:MOST_EXAMINERS]
+
+
+def _open(folder: Folder, group: Group) -> bool:
+    """Whether anything hangs on the group: not where somebody answers for it, or it does not count."""
+    policy = folder.policy_of(group.case)
+    return not (
+        group.beside
+        or group.kind == "ungrounded"
+        or group.id in folder.settled.accepted
+        or (group.id in folder.settled.known and policy.known == "pass")
+        or share(group) < policy.reproducibility
+    )
+
+
+def _severity(group: Group, member: Member) -> str:
+    """The highest severity that the executor of a member gives what its group holds."""
+    return highest(m.finding.severity for m in group.members if m.executor == member.executor)

@@ -1,0 +1,87 @@
+"""What the answers of a second wave come to: one ruling for every question that was asked.  Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from prun_review.answers import lay, sound
+from prun_review.folding import highest
+from prun_review.model import Opinion, Result, Unit
+from prun_review.payload import one_line
+from prun_review.rulings import CANNOT, PROVEN, Examination, Question, Ruling, Rulings
+
+_SAYS = {
+    "yes": "says yes, one fix would resolve both",
+    "no": "says no, one fix would not resolve both",
+    "confirm": "confirms it",
+    "refute": "refutes it",
+    CANNOT: "cannot tell",
+}
+
+
+def rulings_of(examination: Examination) -> Rulings:
+    """What every question that was asked came to.  The order of the results does not matter.
+
+    An answer counts where it is sound and proven.  Of a pair two must say the same; of a claim one
+    proven "confirm" is enough, and it outweighs any "refute".
+    """
+    answers = lay(examination.plan, examination.results)
+    same: dict[frozenset[str], Ruling] = {}
+    claims: dict[str, Ruling] = {}
+    for question in examination.questions:
+        units = [u for u in examination.plan.units if u.case == question.id]
+        ruling = _ruling(question, [(u, answers.by_unit.get(u.id)) for u in units])
+        if question.kind == "same":
+            same[frozenset((question.left, question.right))] = ruling
+        else:
+            claims[question.left] = ruling
+    return Rulings(same, claims)
+
+
+def opinion_of(unit: Unit, result: Result | None) -> Opinion | None:
+    """What a unit of an examination says, where it has an answer to rely on."""
+    if result is None or not sound(unit, result) or result.answer is None:
+        return None
+    said = result.answer.opinion
+    return said if said is not None and said.word in unit.brief.contract.options else None
+
+
+def proven(opinion: Opinion) -> bool:
+    """Whether it says something, with a quote that the reviewed tree holds."""
+    return opinion.word != CANNOT and opinion.evidence.grounding in PROVEN
+
+
+def _ruling(question: Question, asked: Sequence[tuple[Unit, Result | None]]) -> Ruling:
+    opinions: dict[str, Opinion] = {}  # by executor: nobody is two
+    told: list[str] = []
+    for n, (unit, result) in enumerate(asked):
+        said = opinion_of(unit, result)
+        if said is not None:
+            opinions[unit.executor] = said
+        turned = " (its A is the right one)" if said and question.kind == "same" and n else ""
+        told.append(f"{unit.executor} {_told(said, result)}{turned}")
+    counted = [o for o in opinions.values() if proven(o)]
+    words = [o.word for o in counted]
+    outcome = _of_pair(words) if question.kind == "same" else _of_claim(words)
+    given = [o.severity or question.severity for o in counted if o.word == "confirm"]
+    severity = highest(given) if outcome == "confirmed" else ""
+    return Ruling(question, outcome, "; ".join(told) or "nobody was asked", severity, tuple(opinions.items()))
+
+
+def _told(said: Opinion | None, result: Result | None) -> str:
+    if said is None:
+        return f"gave no answer to rely on ({one_line(result.reason) if result else 'missing'})"
+    told = _SAYS.get(said.word, f"says {said.word}")
+    if said.word == "confirm" and said.severity:
+        told += f" as {said.severity}"
+    return told if said.word == CANNOT or proven(said) else f"{told}, without proof"
+
+
+def _of_pair(words: Sequence[str]) -> str:
+    if len(words) < 2 or len(set(words)) != 1:
+        return "unresolved"
+    return {"yes": "match", "no": "distinct"}.get(words[0], "unresolved")
+
+
+def _of_claim(words: Sequence[str]) -> str:
+    return "confirmed" if "confirm" in words else "refuted" if "refute" in words else "unresolved"
