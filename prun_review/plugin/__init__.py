@@ -18,7 +18,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add("--prun-executors", metavar="A,B", help="who is asked (default: codex,sonnet)")
     add("--prun-offline", action="store_true", help="ask the offline executors (static analysers)")
     add("--prun-jobs", type=int, metavar="K", help="most dispatches in flight (default: 12)")
-    add("--prun-report", action="append", metavar="FORMAT[:PATH]", help="report to write (markdown, json, adr)")
+    add("--prun-report", action="append", metavar="FORMAT[:PATH]", help="report to write (markdown, adr...)")
     add("--prun-dispatch", choices=("auto", "off"), help="off: dispatch nothing; never green")
     add("--prun-replay", metavar="RUN", help="judge the stored answers of a run again, dispatch nothing")
     add("--prun-resume", action="store_true", help="take over what stored runs have answered; ask the rest")

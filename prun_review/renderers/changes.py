@@ -114,7 +114,8 @@ def answered_for(document: Document) -> list[str]:
     for a in document.get("acceptances") or _facts(document, "acceptances"):
         until = f" until {a['until']}" if a["until"] else ""
         gone = "EXPIRED, counts for nothing: " if a["expired"] else ""
-        lines.append(f"{gone}{_accepted(a)}, accepted by {a['by']}{until}: {a['reason']}")
+        note = f" ({a['note']})" if a.get("note") else ""
+        lines.append(f"{gone}{_accepted(a)}, accepted by {a['by']}{until}: {a['reason']}{note}")
     return lines
 
 
