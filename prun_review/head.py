@@ -71,6 +71,12 @@ class Head:
             proposals, self.tree, self._executors, version, policy=self._config.policy, about=self.about
         )
 
+    def complete(self, units: Sequence[Unit], version: Callable[[str], str]) -> tuple[Unit, ...]:
+        """See :func:`prun_review.planning.complete`."""
+        return planning.complete(
+            units, self.tree, self._executors, version, timeout=self._config.timeout, about=self.about
+        )
+
     def may_ask(self, names: Collection[str]) -> None:
         """``PrunError`` where nobody decided that the tree goes to one of these executors."""
         egress.check(self._config, names, self._executors, self._env)

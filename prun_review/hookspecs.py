@@ -57,7 +57,11 @@ def prun_contracts() -> Sequence[ContractKind]:
 
 @hookspec
 def prun_unit_finished(result: Result) -> None:
-    """Called in the controller, one call at a time, after a unit's result is on disk."""
+    """Called in the controller, one call at a time, after a unit's result is on disk.
+
+    Also for those of the second wave: their ``unit`` begins with ``prun_review::examine[``, their ``case`` is
+    the question that they were asked.
+    """
 
 
 @hookspec(firstresult=True)

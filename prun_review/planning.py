@@ -23,6 +23,7 @@ from prun_review.model import Brief, NotAsked, Plan, Unit
 from prun_review.patterns import matcher
 from prun_review.policy import Policy
 from prun_review.ports import Executor
+from prun_review.slices import ASKABLE
 
 UNMET = "unmet-needs"
 """Reason code of a proposal that no executor can be asked: such a plan is refused as a whole."""
@@ -144,6 +145,46 @@ def make(
     return Plan(tuple(units), tuple(not_asked)), broken
 
 
+def complete(
+    units: Sequence[Unit],
+    tree: Tree,
+    executors: Mapping[str, Executor],
+    version: Callable[[str], str],
+    *,
+    timeout: float,
+    about: str = "",
+) -> tuple[Unit, ...]:
+    """The units of a second wave as they will be dispatched, with what those of a plan have.
+
+    Their ``reads`` are names of files and no patterns.  An examiner follows a claim wherever it leads,
+    so the content that its answer depends on is the whole tree, or what the change does to these files.
+    """
+    planner = _Planner(tree, executors, version, lambda folder: Policy(), about)
+    there, changed = set(tree.names), {e.path: e.size for e in tree.listing if e.kind in ASKABLE}
+
+    def completed(unit: Unit) -> Unit:
+        brief = replace(unit.brief, timeout=timeout)
+        diff = brief.scope == "diff"
+        files = tuple(sorted(name for name in brief.reads if name in (changed if diff else there)))
+        inlined = _fitting(files, changed, brief.max_diff) if diff else ()
+        whole = replace(unit, brief=brief, files=files, inlined=inlined)
+        content = planner.content(replace(whole, brief=replace(brief, reads=())))
+        mark = fingerprint(whole, executors[unit.executor], version(unit.executor), content)
+        return replace(whole, fingerprint=mark)
+
+    return tuple(map(completed, units))
+
+
+def _fitting(names: Sequence[str], sizes: Mapping[str, int], room: int) -> tuple[str, ...]:
+    """Those whose diffs fit into so many characters together, taken in their order."""
+    taken = []
+    for name in names:
+        if sizes[name] <= room:
+            taken.append(name)
+            room -= sizes[name]
+    return tuple(taken)
+
+
 def skipped(plan: Plan) -> dict[str, str]:
     """The ids of the items that pytest has to be told to skip, with the reason in words."""
     return {left.id: left.text for left in plan.not_asked if left.reason in OF_THE_CHANGE}
@@ -179,7 +220,7 @@ class _Planner:
         if unit.brief.scope == "diff" and not unit.files and not error:
             text = f"no file that ends with {executor.suffix} is left of what changed"
             return _left_out(p, UNTOUCHED, text), ""
-        content = self._content(unit)
+        content = self.content(unit)
         return replace(
             unit, fingerprint=fingerprint(unit, executor, self.version(p.executor), content)
         ), error
@@ -204,7 +245,7 @@ class _Planner:
         wanted = self.policy(unit.folder).min_coverage
         return default if wanted < 0 else wanted
 
-    def _content(self, unit: Unit) -> str:
+    def content(self, unit: Unit) -> str:
         """A digest of what the unit is about."""
         if unit.brief.scope != "diff":
             return self.tree.content_hash(unit.files if unit.brief.reads else ())

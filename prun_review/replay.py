@@ -35,7 +35,8 @@ class Replay:
         except ValueError as error:
             raise RunDirError(f"its facts cannot be read: {error}", place=str(path)) from None
         self._infos = {info.name: info for info in facts.executors}
-        self._results: Mapping[str, Result] = {result.unit: result for result in record.results}
+        stored = (*record.results, *record.examination.results)
+        self._results: Mapping[str, Result] = {result.unit: result for result in stored}
         events = list(LedgerReader(path / LEDGER).new())
         self._attempts: dict[tuple[str, int], tuple[Exit, str]] = dict(_attempts(events))
         self.vouched = {key: digest for key, (_, digest) in self._attempts.items()}

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from prun_review import rundir
+from prun_review.config import Config
 from prun_review.errors import PrunError, RunDirError
-from prun_review.model import Plan
+from prun_review.independence import dependence
+from prun_review.model import ExecutorInfo, Plan
 from prun_review.ports import Executor, Renderer
 from prun_review.renderers.escape import one_line, plain
 from prun_review.renderers.terminal import Terminal
@@ -32,11 +34,16 @@ def trouble(error: PrunError) -> str:
 
 
 def announcement(
-    plan: Plan, executors: Mapping[str, Executor], files: int | None, broken: Collection[str] = ()
+    plan: Plan,
+    executors: Mapping[str, Executor],
+    files: int | None,
+    broken: Collection[str] = (),
+    *,
+    of: str = "case",
 ) -> str:
     """How many units go to whom, about which files; the last line before anything is spent.
 
-    ``broken``: ids of units whose brief is broken; they go to nobody.
+    ``broken``: ids of units whose brief is broken; they go to nobody.  ``of``: what their cases are.
     """
     unsent = sum(unit.id in broken for unit in plan.units)
     unsent_text = f"{unsent} broken, not sent"
@@ -91,6 +98,33 @@ def cost_range(plan: Plan, executors: Mapping[str, Executor], root: Path) -> lis
                 "no earlier run was billed in money"
             )
     return lines or ["nothing of this is paid"]
+
+
+def examination_range(plan: Plan, executors: Mapping[str, Executor], root: Path, config: Config) -> list[str]:
+    """What the second wave may add at most: questions, units and cost; a line per executor it may ask."""
+    if config.cross_examine == "off":
+        return []
+    off = "--prun-cross-examine off leaves it out"
+    used = {unit.executor: executors[unit.executor] for unit in plan.units if unit.executor in executors}
+    infos = {name: ExecutorInfo(name, e.vendor, e.lineage, e.paid) for name, e in used.items()}
+    able = sorted(name for name, e in used.items() if "examination" in e.contracts)
+    asking = [n for n in able if any(not dependence(infos[n], info) for info in infos.values())]
+    findings = any(unit.brief.contract.kind == "findings" for unit in plan.units)
+    if not (findings and asking and config.examine_limit):
+        return []
+    limit = config.examine_limit
+    first, second = rundir.costs(root), rundir.costs(root, examined=True)
+    lines = [f"cross-examination ({config.cross_examine}): at most {number(limit, 'question')} more; {off}"]
+    for name in asking:
+        known = second.get(name) or first.get(name)
+        upper = "cost not estimable: no earlier run was billed in money"
+        if known:
+            kind = "earlier question" if name in second else "earlier unit"
+            upper = f"${max(known) * limit * 2:.2f} at most (from {number(len(known), kind)}"
+            upper += "; counts one re-ask each)"
+        upper = upper if used[name].paid else "nothing of this is paid"
+        lines.append(f"{name}: at most {number(limit, 'question')}, {upper}")
+    return lines
 
 
 def write_reports(

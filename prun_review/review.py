@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,16 +19,18 @@ from prun_review.brakes import Brakes, backoff
 from prun_review.change import Listed
 from prun_review.config import Config
 from prun_review.dispatch import Dispatcher
-from prun_review.errors import PrunError
+from prun_review.errors import InternalError, PrunError
 from prun_review.head import Head, reviewed
 from prun_review.model import Acceptance, Plan, Reason, Result, RunFacts, Unit, Verdict
 from prun_review.planning import Proposal
 from prun_review.pool import Pool, unanswered
-from prun_review.ports import Executor, Launcher, Located
+from prun_review.ports import Executor, Launcher
 from prun_review.process.launch import ProcessLauncher
 from prun_review.programs import Programs, forbidden
 from prun_review.replay import Replay
 from prun_review.reporting import announcement, sendable, write_reports
+from prun_review.rulings import Examination
+from prun_review.secondwave import Means, SecondWave
 
 if TYPE_CHECKING:
     from prun_review.resume import TakenOver
@@ -75,6 +77,7 @@ class Review:
         self._turn = threading.Lock()
         """Held from taking a result out of the pool until it is in ``results``."""
         self._brakes: Brakes | None = None
+        self._wave: SecondWave | None = None
         self._facts = RunFacts("", 0.0)
         self._head: Head | None = None
         self._record_egress: Callable[[], None] = lambda: None
@@ -173,13 +176,13 @@ class Review:
         if launcher is None:
             self.stop("dispatch-off", "nothing was dispatched: dispatch is off")
             return
-        self._dispatch(launcher, programs.located, refused, replay, workers, (say, tell))
+        self._dispatch(launcher, programs, refused, replay, workers, (say, tell))
 
     def _dispatch(
         self,
         launcher: Launcher,
-        located: Mapping[str, Located],
-        refused: Mapping[str, tuple[str, str]],
+        programs: Programs | Replay,
+        refused: dict[str, tuple[str, str]],
         replay: Replay | None,
         workers: int,
         voices: tuple[Callable[[str], None], Callable[[str], None]],
@@ -192,10 +195,15 @@ class Review:
         guard = tree.guard(snapshot)
         self._integrity = lambda: (*guard.found, *tree.changed(snapshot), *tree.repository_changed())
         left = tuple(unit for unit in self.plan.units if unit.id not in self.results)
-        if not replay:
-            asked = tuple(unit for unit in left if unit.id not in refused)
-            self._record_egress = lambda: head.record(store, asked, snapshot)
+        asked: list[Unit] = []
+
+        def record(units: Iterable[Unit]) -> None:
+            asked.extend(units)
             self._record_egress()
+
+        if not replay:
+            self._record_egress = lambda: head.record(store, asked, snapshot)
+            record(unit for unit in left if unit.id not in refused)
         if left and not replay:
             say(announcement(replace(self.plan, units=left), self.executors, len(tree.names), refused))
         self._brakes = pacing.brakes_of(self.config, self.executors, store.append, tell)
@@ -203,14 +211,14 @@ class Review:
             store=store,
             launcher=launcher,
             executors=self.executors,
-            located=located,
+            located=programs.located,
             kinds=extensions.contracts(self.extensions),
             subject=head.subject(snapshot),
             env=self.env,
             state=store.state,
             refused=refused,
             brakes=self._brakes,
-            starts=pacing.starts_of(self.config, self.executors, located),
+            starts=pacing.starts_of(self.config, self.executors, programs.located),
             backoff=backoff(0.0 if replay else self.config.retry_wait),
             retries=self.config.retries,
             stall=self.config.stall,
@@ -223,6 +231,23 @@ class Review:
         )
         self._pool = pacing.pool_of(self.config, self._dispatcher, self.plan, self.root, workers)
         self._brakes.spent(self.results.values())
+        self._wave = SecondWave(
+            Means(
+                root=self.root,
+                config=self.config,
+                executors={name: self.executors[name] for name in programs.located},
+                head=head,
+                store=store,
+                brakes=self._brakes,
+                version=programs.version,
+                same=extensions.same_finding(self.extensions),
+                replay=replay,
+                refused=refused,
+                adopt=self._take_all,
+                record=record,
+                start=self._pool.start,
+            )
+        )
         self._pool.start(left)
 
     def _record(self, facts: RunFacts, replay: Replay | None, say: Callable[[str], None]) -> None:
@@ -255,17 +280,20 @@ class Review:
             say(f"resume: {note}")
         whence = ", ".join(taken.runs) or "nothing: no stored run has a valid result of these units"
         say(f"resumed from {whence}: {len(taken.results)} of {len(self.plan.units)} units taken over")
-        self._stored.update(result.unit for result in taken.results)
-        for result in taken.results:
-            self._take(result)
+        self._take_all(taken.results, stored=True)
 
     def _settle_again(self, replay: Replay, refused: Collection[str], say: Callable[[str], None]) -> None:
         """What a replay has nothing to judge of is as the stored run says."""
         for note in replay.notes(self.plan, self.config):
             say(note)
-        for result in replay.settled(self.plan):
-            if result.unit not in refused:
-                self._take(result)
+        self._take_all([r for r in replay.settled(self.plan) if r.unit not in refused])
+
+    def _take_all(self, results: Iterable[Result], stored: bool = False) -> None:
+        """Results that nobody is asked for; ``stored``: in this run's store already."""
+        for result in results:
+            if stored:
+                self._stored.add(result.unit)
+            self._take(result)
 
     # --- while it runs ----------------------------------------------------------------------
 
@@ -284,7 +312,10 @@ class Review:
         with self._lock:
             if result.unit not in self._stored:  # the pool made it, or the dispatcher could not store it
                 result = self._store(result)
-            self.results[result.unit] = result
+            if self._wave and self._wave.owns(result.unit):
+                self._wave.take(result)
+            else:
+                self.results[result.unit] = result
         self.extensions.hook.prun_unit_finished(result=result)
         return result
 
@@ -321,7 +352,7 @@ class Review:
         The first call decides.  When it returns, every planned unit has its ``result.json``.
         """
         with self._lock:
-            if self.stopped or (self.started and len(self.results) == len(self.plan.units)):
+            if self.stopped or (self.started and not self._open):
                 return
             self.stopped = text
         if not self.started:
@@ -336,21 +367,70 @@ class Review:
             self._pool.stop(code, text)
             self._drain()
         with self._turn:
-            for unit in self.plan.units:
-                if unit.id not in self.results:
-                    self._take(unanswered(unit, "not-run", code, text))
+            for unit in self._open:
+                self._take(unanswered(unit, "not-run", code, text))
+
+    @property
+    def _open(self) -> list[Unit]:
+        """The units of both waves without a terminal result."""
+        first = [unit for unit in self.plan.units if unit.id not in self.results]
+        return [*first, *(self._wave.open if self._wave else ())]
 
     def _drain(self) -> None:
         deadline = time.monotonic() + DRAIN
         while self.owed and time.monotonic() < deadline:
             self.next(0.2)
 
+    # --- between the waves ------------------------------------------------------------------
+
+    @property
+    def examination(self) -> Examination:
+        """The second wave: what was asked about the findings, and what came back so far."""
+        return self._wave.examination if self._wave else Examination()
+
+    def examine(
+        self,
+        say: Callable[[str], None],
+        tell: Callable[[str], None],
+        heard: Callable[[Result], None] = lambda result: None,
+    ) -> None:
+        """Ask about the findings of a finished first wave, round by round, until nothing is left to ask.
+
+        Asks nothing where the run was stopped, dispatches nothing, or does not cross-examine.  What fails
+        in it leaves questions open and keeps the run from being green; the first wave is kept.
+        """
+        wave = self._wave
+        if wave is None or self.stopped or self._unstored or self._open:
+            return
+        try:
+            while not self.stopped and wave.ask(self._facts, self.plan, self.results.values(), say):
+                while wave.open and not self.stopped:
+                    self._await(heard)
+        except Exception as error:  # questions that stay open are INCOMPLETE; so is this
+            self._give_up_wave(error, tell)
+        resumed = sorted({*self._facts.resumed_from, *wave.runs}, reverse=True)
+        self._facts = replace(self._facts, resumed_from=tuple(resumed))
+
+    def _await(self, heard: Callable[[Result], None]) -> None:
+        result = self.next(0.2)
+        if result is not None:
+            heard(result)
+        elif not self.owed and self._open:
+            raise InternalError("units are waited for that the pool does not have")
+
+    def _give_up_wave(self, error: Exception, tell: Callable[[str], None]) -> None:
+        told = str(error) if isinstance(error, PrunError) else f"{type(error).__name__}: {error}"
+        reason = Reason("examination-failed", f"the cross-examination ended early: {told}")
+        self._facts = replace(self._facts, doubts=(*self._facts.doubts, reason))
+        tell(f"{reason.text}: the verdict will be INCOMPLETE")
+        self._settle(reason.code, reason.text)
+
     # --- after it ---------------------------------------------------------------------------
 
     def finish(self, *, stopped: str, reported: Collection[str] | None, items_failed: int) -> Outcome:
         """Conclude, write document and reports.  ``reported`` None: not compared with the plan."""
         store = self.open_store()
-        if len(self.results) < len(self.plan.units):
+        if self._open:
             self.stop("stopped", stopped or "the session ended before this unit did")
             self._settle("stopped", self.stopped)
         integrity = tuple(dict.fromkeys(self._integrity()))  # also what was put back meanwhile
@@ -366,7 +446,9 @@ class Review:
             budget=self._brakes.told() if self._brakes else "",
         )
         same = extensions.same_finding(self.extensions)
-        built = document.build(facts, self.plan, list(self.results.values()), same=same)
+        built = document.build(
+            facts, self.plan, list(self.results.values()), same=same, examination=self.examination
+        )
         store.write_document(built)
         renderers = extensions.renderers(self.extensions)
         text = write_reports(self.root, store, built, renderers, self.config.report)

@@ -50,6 +50,8 @@ __all__ = [
 ]
 
 RUN_ID = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{4}")
+EXAMINES = "prun_review::examine["
+"""What the id of every unit of a second wave begins with."""
 HISTORY = 20
 """Newest runs whose ledgers tell durations and costs."""
 LEDGER_CAP = 4 << 20
@@ -153,12 +155,16 @@ def durations(root: Path) -> dict[tuple[str, str], float]:
     return {key: statistics.median(seconds) for key, seconds in found.items()}
 
 
-def costs(root: Path) -> dict[str, list[float]]:
-    """What earlier units were billed in US dollars, by executor; none where no CLI says it."""
+def costs(root: Path, *, examined: bool = False) -> dict[str, list[float]]:
+    """What earlier units were billed in US dollars, by executor; none where no CLI says it.
+
+    ``examined``: those of second waves, which are in no other number.
+    """
     found: dict[str, list[float]] = {}
     for events in _history(root):
         for e in events:
-            if isinstance(e.get("cost_usd"), (int, float)):
+            second = str(e.get("unit")).startswith(EXAMINES)
+            if second is examined and isinstance(e.get("cost_usd"), (int, float)):
                 found.setdefault(str(e.get("executor")), []).append(float(e["cost_usd"]))
     return found
 

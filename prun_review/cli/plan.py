@@ -106,7 +106,7 @@ def _nobody(plan: Plan, broken: Mapping[str, str], review: Review) -> Sequence[s
 
 
 def _print(plan: Plan, review: Review, broken: Mapping[str, str], *, prompts: bool) -> None:
-    from prun_review.reporting import announcement, cost_range, sendable
+    from prun_review.reporting import announcement, cost_range, examination_range, sendable
 
     for unit in plan.units:
         print(f"{unit.executor:10} {one_line(unit.id, 200)}")
@@ -119,7 +119,9 @@ def _print(plan: Plan, review: Review, broken: Mapping[str, str], *, prompts: bo
         print(f"{'not asked':10} {one_line(left.case)} {one_line(left.executor)}: {one_line(left.text)}")
     print()
     print(announcement(plan, review.executors, None, broken))
-    for line in cost_range(sendable(plan, broken), review.executors, review.root):
+    asked = sendable(plan, broken)
+    further = examination_range(asked, review.executors, review.root, review.config)
+    for line in (*cost_range(asked, review.executors, review.root), *further):
         print(plain(line))
 
 

@@ -109,6 +109,15 @@ class Controller:
             self.session.take(0.2)
         self.review.let_go()
 
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self) -> Generator[None, object, object]:
+        """Ask about the findings when the workers have judged every unit and are gone."""
+        done = yield
+        if self._pump is not None:
+            self._pump.join()
+        self.session.examine()
+        return done
+
     def _refuse(self, code: str, text: str) -> None:
         if not self.decided:
             self.decided = True

@@ -45,6 +45,7 @@ class LocalLoop:
         self.review.deselected = self.collector.left(session.items)
         self.review.start(self.collector.proposals(session.items))
         self._run(session)
+        self.review.examine()
         return True
 
     def _run(self, session: pytest.Session) -> None:

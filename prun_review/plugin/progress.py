@@ -90,10 +90,15 @@ class Progress:
 
 def summary(review: Review, lost: int) -> str:
     """``37/64 done, 8 running (oldest codex 6m12s probe_x[codex]; longest silence sonnet 4m10s
-    probe_y[sonnet]), 1 to be tried again, 2 without a valid answer``."""
-    total = len(review.plan.units)
+    probe_y[sonnet]), 1 to be tried again, 2 without a valid answer``; in the second wave it begins with
+    ``cross-examination: 2 of 3 answered``."""
+    wave = review.examination
     running = review.in_flight()
-    text = f"{len(review.results)}/{total} done, {len(running)} running"
+    if wave.plan.units:
+        answered = sum(result.ok for result in wave.results)
+        text = f"cross-examination: {answered} of {len(wave.plan.units)} answered, {len(running)} running"
+    else:
+        text = f"{len(review.results)}/{len(review.plan.units)} done, {len(running)} running"
     if running:
         unit, seconds, _ = max(running, key=lambda flight: flight[1])
         text += f" (oldest {unit.executor} {clock(seconds)} {unit.id}"

@@ -102,6 +102,11 @@ class ReviewSession:
             self.progress.finished(result)
         return result
 
+    def examine(self) -> None:
+        """Ask about the findings once every unit has its result; called in the run loop, so that Ctrl-C in
+        it means what it means in pytest."""
+        self.review.examine(self.progress.line, self.progress.tell, self.progress.finished)
+
     def _partial(self, proposals: Sequence[Proposal]) -> str:
         option = self.config.option
         silent = self._silent_files(proposals)
