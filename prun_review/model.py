@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from prun_review.policy import SEVERITIES as _SEVERITIES
 from prun_review.policy import Policy
 
-SEVERITIES = ("info", "low", "medium", "high", "critical")
+SEVERITIES = _SEVERITIES
 """From the least to the most severe."""
 
 CATEGORIES = (
@@ -563,7 +564,14 @@ class Acceptance:
     case: str = ""
     """Of a finding: the case that it was found in."""
     finding: Finding | None = None
-    """Of a finding: what of it was written down, to know it again in other words."""
+    """Of a finding: what of it was written down, to know it again in other words; its severity is the
+    highest that is accepted."""
+    also: tuple[Finding, ...] = ()
+    """Of a finding: the same defect in the words of others who held it."""
+    commit: str = ""
+    """Of a finding: SHA of the commit that its place is of; empty where that is not known."""
+    note: str = ""
+    """What became of its file since: ``renamed from src/old.py``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -584,6 +592,12 @@ class Carried:
     """The panels folder that it stood in."""
     members: tuple[Finding, ...] = ()
     """The findings as they were reported there, to tell whether this run holds it again."""
+    case: str = ""
+    """The case that it was found in; empty of a run that did not record it, as the next two."""
+    kind: str = ""
+    """Its class there; see :data:`prun_review.consensus.CLASSES`."""
+    examined: str = ""
+    """What an examination came to there: ``confirmed``, ``refuted``, ``unresolved``; empty: none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -598,6 +612,8 @@ class Known:
     """The finding that spoke for it; its path is that of this run's tree, its severity that of the group."""
     note: str = ""
     """What became of its file since: ``renamed from src/old.py``."""
+    also: tuple[Finding, ...] = ()
+    """The same defect in the words of others who held it, placed alike."""
 
 
 @dataclass(frozen=True, slots=True)

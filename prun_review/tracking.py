@@ -1,0 +1,215 @@
+"""Which defects of one time are those of another: by name, else by what they say.  Pure.
+
+A name (:mod:`prun_review.fingerprints`) that is equal is enough.  What is left over is compared by the
+matcher, with what stands in the same file only, and only a ``match`` counts: what may be the same is
+not the same.  Defects of different cases are never one.
+
+One to one: each wording of an earlier defect stands for one place of the later time, so two new defects
+never hide behind one old one.  Nothing here depends on the order of its arguments but for ties.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from prun_review.fingerprints import core, fingerprint, name
+from prun_review.folding import level
+from prun_review.matching import crosscheck
+from prun_review.model import Finding
+
+BY_NAME = "same fingerprint"
+
+
+@dataclass(frozen=True, slots=True)
+class Defect:
+    """One defect as one time tells it."""
+
+    case: str
+    wordings: tuple[Finding, ...]
+    """What is said of it, the lead first."""
+    severity: str = ""
+    """The highest held; empty where severities are not looked at."""
+    names: tuple[str, ...] = ()
+    """Names that it had when it was stored, beside those that its wordings have now."""
+    comparable: bool = True
+    """Whether its words may be compared; else only its names are looked at."""
+
+
+class Track(NamedTuple):
+    """How a later defect was found among the earlier ones."""
+
+    old: int
+    """Place among the earlier ones."""
+    how: str
+    """One line that a person understands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tracks:
+    """Later defects laid against earlier ones; indices are those of the arguments."""
+
+    found: Mapping[int, Track] = field(default_factory=dict)
+    """Later -> the earlier one that it is."""
+    above: Mapping[int, Track] = field(default_factory=dict)
+    """Later -> the earlier one that it is, but more severe than that one was."""
+    seen: frozenset[int] = frozenset()
+    """Earlier ones that are there still, more severe or not."""
+
+
+class _Wording(NamedTuple):
+    """One wording of an earlier defect."""
+
+    line: int
+    old: int
+    number: int
+    """Which of its wordings."""
+
+
+class _Spot(NamedTuple):
+    """Later defects of one name on one line: one place, whoever told it."""
+
+    line: int
+    news: tuple[int, ...]
+    level: int
+    """Of the most severe of them."""
+
+
+_Key = tuple[str, str]
+"""Case and name."""
+
+
+def track(old: Sequence[Defect], new: Sequence[Defect]) -> Tracks:
+    """Find each of ``new`` among ``old``.
+
+    One that is more severe than the earlier one is ``above``, never ``found``; an earlier one without a
+    severity takes any.  5,000 of either take about a second where most names are equal.
+    """
+    book = _Book(old, new)
+    book.by_name()
+    book.by_words()
+    seen = {t.old for t in (*book.found.values(), *book.above.values())} | book.also_seen
+    above = {n: t for n, t in book.above.items() if n not in book.found}
+    return Tracks(book.found, above, frozenset(seen))
+
+
+class _Book:
+    def __init__(self, old: Sequence[Defect], new: Sequence[Defect]) -> None:
+        self.old, self.new = old, new
+        cases = {d.case for d in old} & {d.case for d in new}
+        self.old_cores = [_cores(d, cases) for d in old]
+        self.new_cores = [_cores(d, cases) for d in new]
+        self.found: dict[int, Track] = {}
+        self.above: dict[int, Track] = {}
+        self.also_seen: set[int] = set()
+        self.used: set[tuple[int, int]] = set()
+
+    # --- by name --------------------------------------------------------------------------------
+
+    def by_name(self) -> None:
+        wordings: dict[_Key, list[_Wording]] = {}
+        for i, (defect, cores) in enumerate(zip(self.old, self.old_cores, strict=True)):
+            for n, kept in enumerate(cores):
+                names = {name(defect.case, kept), *(defect.names if n == 0 else ())}
+                for one in names:
+                    wordings.setdefault((defect.case, one), []).append(_Wording(kept.line or 0, i, n))
+        places: dict[_Key, dict[int, set[int]]] = {}
+        for j, (defect, cores) in enumerate(zip(self.new, self.new_cores, strict=True)):
+            named = [(name(defect.case, kept), kept.line or 0) for kept in cores]
+            named += [(one, cores[0].line or 0) for one in defect.names if cores]
+            for one, line in named:
+                if (defect.case, one) in wordings:
+                    places.setdefault((defect.case, one), {}).setdefault(line, set()).add(j)
+        for key in sorted(places):
+            spots = [
+                _Spot(line, tuple(sorted(news)), max(level(self.new[j].severity) for j in news))
+                for line, news in places[key].items()
+            ]
+            self._assign(sorted(wordings[key]), spots)
+
+    def _assign(self, wordings: Sequence[_Wording], spots: Sequence[_Spot]) -> None:
+        """Wordings and spots of one name: on their lines first; then the most severe first, in order."""
+        free = [w for w in wordings if (w.old, w.number) not in self.used]
+        there = {w.line: w for w in reversed(free)}
+        rest = []
+        for spot in spots:
+            held = there.get(spot.line)
+            if held and self._covers(held.old, spot.level):
+                del there[spot.line]
+                self._take(held, spot)
+            else:
+                rest.append(spot)
+        by_level: dict[int, list[_Wording]] = {}
+        for wording in reversed(free):
+            if (wording.old, wording.number) not in self.used:
+                by_level.setdefault(self._level(wording.old), []).append(wording)
+        worse = []
+        for spot in sorted(rest, key=lambda s: (-s.level, s.line)):
+            fit = min((n for n, held in by_level.items() if held and n >= spot.level), default=None)
+            if fit is None:
+                worse.append(spot)
+            else:
+                self._take(by_level[fit].pop(), spot)
+        left = sorted(w for held in by_level.values() for w in held)
+        for spot, wording in zip(sorted(worse), left, strict=False):
+            self.used.add((wording.old, wording.number))
+            self.above |= {j: Track(wording.old, BY_NAME) for j in spot.news if j not in self.above}
+
+    def _take(self, wording: _Wording, spot: _Spot) -> None:
+        self.used.add((wording.old, wording.number))
+        self.also_seen.add(wording.old)
+        for j in spot.news:
+            self.found.setdefault(j, Track(wording.old, BY_NAME))
+
+    # --- by words -------------------------------------------------------------------------------
+
+    def by_words(self) -> None:
+        """A finding is compared with those of its file; a match elsewhere there is none."""
+        lefts: dict[_Key, list[tuple[int, int]]] = {}
+        for i, defect in enumerate(self.old):
+            for n, kept in enumerate(self.old_cores[i]):
+                if defect.comparable and (i, n) not in self.used:
+                    lefts.setdefault((defect.case, kept.file or ""), []).append((i, n))
+        rights: dict[_Key, list[tuple[int, int]]] = {}
+        for j, defect in enumerate(self.new):
+            for n, kept in enumerate(self.new_cores[j]):
+                if defect.comparable and j not in self.found:
+                    rights.setdefault((defect.case, kept.file or ""), []).append((j, n))
+        matches = [m for key in lefts.keys() & rights.keys() for m in self._matches(lefts[key], rights[key])]
+        for _, i, j, why in sorted(matches):
+            track = Track(i, f"told in other words: {why}")
+            self.also_seen.add(i)
+            if self._covers(i, level(self.new[j].severity)):
+                self.found.setdefault(j, track)
+            else:
+                self.above.setdefault(j, track)
+
+    def _matches(
+        self, left: Sequence[tuple[int, int]], right: Sequence[tuple[int, int]]
+    ) -> Iterator[tuple[float, int, int, str]]:
+        olds = [self.old_cores[i][n] for i, n in left]
+        news = [self.new_cores[j][n] for j, n in right]
+        for pair in crosscheck(olds, news):
+            if pair.outcome == "match" and pair.left is not None and pair.right is not None:
+                yield -pair.score, left[pair.left][0], right[pair.right][0], pair.reason
+
+    def _level(self, old: int) -> int:
+        severity = self.old[old].severity
+        return level(severity) if severity else level("critical") + 1
+
+    def _covers(self, old: int, wanted: int) -> bool:
+        return self._level(old) >= wanted
+
+
+def _cores(defect: Defect, cases: Collection[str]) -> tuple[Finding, ...]:
+    """None of a defect of a case that the other side does not have."""
+    return tuple(map(core, defect.wordings)) if defect.case in cases else ()
+
+
+def wordings(lead: Finding, others: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The cores of a defect's findings, each wording once, the lead's first."""
+    kept: dict[str, Finding] = {}
+    for finding in (lead, *others):
+        kept.setdefault(fingerprint("", finding), core(finding))
+    return tuple(kept.values())
