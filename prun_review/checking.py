@@ -23,6 +23,7 @@ from prun_review.payload import (
     split_header,
     without,
 )
+from prun_review.rulings import CANNOT
 from prun_review.strictjson import MENDED, clean_value
 
 if TYPE_CHECKING:  # the ground stands below the ports: it knows their types, never their code
@@ -119,8 +120,8 @@ def _structured(
         faults += weighed.violations
         salvage = [*salvage, *weighed.salvage]
     if answer:
-        findings = "findings" in made
-        doubts = _doubts(answer, blind=not answer.examined or (findings and not answer.findings))
+        silent = ("findings" in made and not answer.findings) or _cannot_tell(answer)
+        doubts = _doubts(answer, blind=not answer.examined or silent)
         faults += (doubt for doubt in doubts if not sources.explains(answer.sources, doubt))
     return _judged(answer, faults, salvage)
 
@@ -149,11 +150,15 @@ def _ask(
     return (replace(answer, body=body) if body else answer), found
 
 
+def _cannot_tell(answer: Answer) -> bool:
+    return answer.opinion is not None and answer.opinion.word == CANNOT
+
+
 def _doubts(answer: Answer, *, blind: bool) -> Iterator[Violation]:
     """Signs in the words of an answer that there was no review behind it."""
     if blind:
         yield from honesty.saw_nothing(answer.header, answer.body)
-        if not answer.choice and honesty.says_nothing(answer.header, answer.body):
+        if not (answer.choice or answer.opinion) and honesty.says_nothing(answer.header, answer.body):
             yield Violation("empty-answer", "", "the answer says nothing")
     for where, text in (("/conclusion", answer.header.conclusion), ("", answer.body)):
         if answer.verdict == "approve" and honesty.takes_back_approval(text):

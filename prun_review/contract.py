@@ -10,14 +10,14 @@ import copy
 import json
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import cache
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from prun_review import sources
 from prun_review.checking import Judged, judge_answer
-from prun_review.model import Answer, Choice, Contract, Finding, Findings, Header, Place, Score, Violation
-from prun_review.payload import CHANGE_KEYS, FINDING_KEYS, HEADER_NAMES, render_result
+from prun_review.contractparts import COMMON, SIDE, header_of, load_schema
+from prun_review.model import Answer, Choice, Contract, Finding, Findings, Place, Score, Violation
+from prun_review.opinions import ExaminationKind
+from prun_review.payload import CHANGE_KEYS, FINDING_KEYS, render_result
 from prun_review.strictjson import parse_json, pointer, shown
 
 if TYPE_CHECKING:  # the ground stands below the ports: it knows their types, never their code
@@ -35,17 +35,6 @@ __all__ = [
 ]
 
 
-@cache
-def _schema_text(name: str) -> str:
-    return (resources.files("prun_review") / "schemas" / f"{name}.json").read_text("utf-8")
-
-
-def load_schema(name: str) -> dict[str, Any]:
-    """A fresh copy of ``schemas/<name>.json``, for the caller to change."""
-    schema: dict[str, Any] = json.loads(_schema_text(name))
-    return schema
-
-
 def _schema(name: str, contract: Contract) -> dict[str, Any]:
     """The schema of a kind, with sources where the contract asks for them."""
     schema = load_schema(name)
@@ -55,16 +44,6 @@ def _schema(name: str, contract: Contract) -> dict[str, Any]:
 def _asked(text: str, contract: Contract) -> str:
     """The instructions of a kind, with those for sources where the contract asks for them."""
     return f"{text}\n{sources.INSTRUCTIONS}" if contract.sources else text
-
-
-def _header(payload: dict[str, Any]) -> Header:
-    return Header(**{key: payload[key] for key in HEADER_NAMES})
-
-
-_COMMON = """\
-`conclusion`, `files`, `open_items` and `verification` are one line each: the result; the files it is
-about; what stays open or could not be done; what you did to check. Write `none` where there is nothing.
-`examined` lists the path of every file that you really read, relative to the root of the tree."""
 
 
 _OF_A_CHANGE = """\
@@ -77,11 +56,6 @@ then it names `file` and `line` of the changed line that is to blame (of a delet
 `examined` names every changed file that you looked at, each by its own path, also one whose diff you were
 given: a folder or a pattern names none, and a file that nobody names counts as not reviewed."""
 
-_SIDE: dict[str, Any] = {
-    "type": ["string", "null"],
-    "enum": ["new", "old", None],
-    "description": "Where file, line and quote belong: new after the change, old before it.",
-}
 _CAUSE: dict[str, Any] = {
     "type": ["object", "null"],
     "description": "The changed line that makes this place wrong, where the place itself is unchanged.",
@@ -98,7 +72,7 @@ def _with_change(schema: dict[str, Any]) -> dict[str, Any]:
     """A findings schema whose findings also say what ``CHANGE_KEYS`` name."""
     item = schema["properties"]["findings"]["items"]
     item["required"] += CHANGE_KEYS
-    item["properties"] |= copy.deepcopy(dict(zip(CHANGE_KEYS, (_SIDE, _CAUSE), strict=True)))
+    item["properties"] |= copy.deepcopy(dict(zip(CHANGE_KEYS, (SIDE, _CAUSE), strict=True)))
     return schema
 
 
@@ -114,7 +88,7 @@ class FindingsKind:
 
     def instructions(self, contract: Contract) -> str:
         """What each key means, and the rules that hold between them."""
-        text = f"""{_COMMON}
+        text = f"""{COMMON}
 `findings` holds one entry per defect; an empty list says that you looked and found none.
 For each: `title` in one line; `detail` says why it is a defect and what follows from it; `file`, `line`
 and `end_line` say where (null where there is no place); `quote` is the offending source text copied
@@ -144,7 +118,7 @@ If you could not read what you needed, say so in `open_items`: an honest gap is 
     def answer(self, payload: Any, contract: Contract) -> Answer:
         """The findings as records, with places that contradict themselves put right."""
         return Answer(
-            header=_header(payload),
+            header=header_of(payload),
             verdict=payload["verdict"],
             examined=tuple(payload["examined"]),
             findings=Findings(_finding(item) for item in payload["findings"]),
@@ -196,7 +170,7 @@ class ChoiceKind:
             if criteria
             else "`scores` is an empty list: this question has no criteria."
         )
-        text = f"""{_COMMON}
+        text = f"""{COMMON}
 The options are: {options}.
 `choice` is one of them; `ranking` holds every option once, best first, and begins with your choice.
 {scores}
@@ -240,7 +214,7 @@ evidence that would lead you to another one."""
             would_change_mind=payload["would_change_mind"],
         )
         return Answer(
-            header=_header(payload),
+            header=header_of(payload),
             examined=tuple(payload["examined"]),
             choice=choice if payload["choice"] else None,
             sources=sources.records(payload),
@@ -269,10 +243,10 @@ class ProseKind:
 
     def answer(self, payload: Any, contract: Contract) -> Answer:
         """``payload`` holds the four header lines and ``body``."""
-        return Answer(header=_header(payload), body=payload["body"])
+        return Answer(header=header_of(payload), body=payload["body"])
 
 
-BUILT_IN: tuple[ContractKind, ...] = (FindingsKind(), ChoiceKind(), ProseKind())
+BUILT_IN: tuple[ContractKind, ...] = (FindingsKind(), ChoiceKind(), ProseKind(), ExaminationKind())
 KINDS: dict[str, ContractKind] = {k.kind: k for k in BUILT_IN}
 
 

@@ -1,4 +1,5 @@
-"""An answer that stands word for word in the reviewed change is its author's and not the reviewer's."""
+"""An answer that stands word for word in what was to be reviewed is its author's and not the reviewer's:
+in the change, or in the findings of others that a prompt shows."""
 
 from __future__ import annotations
 
@@ -17,10 +18,20 @@ LEAST = 60
 """Visible characters below which equal words are no evidence: no answer of ours is that short."""
 
 
-def echoes(reading: Reading, unit: Unit, kind: ContractKind, change: Change) -> Iterator[Violation]:
-    """The violation ``echo`` where the answer, white space aside, is a stretch of one changed file."""
+def echoes(reading: Reading, unit: Unit, kind: ContractKind, change: Change | None) -> Iterator[Violation]:
+    """The violation ``echo`` where the answer, white space aside, is a stretch of one changed file, or of
+    one exhibit of the brief."""
+    if change is None and not unit.brief.exhibits:
+        return
     said = [text for text in map(_bare, _answers(reading, unit, kind)) if len(text) >= LEAST]
-    for file in change.files if said else ():
+    for exhibit in unit.brief.exhibits:
+        shown = _bare(exhibit.text)
+        if any(words in shown for words in said):
+            yield Violation(
+                "echo", "", f"the answer stands word for word in what others said ({exhibit.label})"
+            )
+            return
+    for file in change.files if change and said else ():
         if any(words in text for text in _texts(file) for words in said):
             yield Violation("echo", "", f"the answer stands word for word in the change of {file.path}")
             return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from prun_review.change import Change
@@ -16,6 +16,7 @@ from prun_review.model import (
     Finding,
     Findings,
     Header,
+    Opinion,
     Reading,
     Result,
     Unit,
@@ -25,6 +26,8 @@ from prun_review.model import (
 from prun_review.paths import Names
 from prun_review.placement import place
 from prun_review.ports import ContractKind, Reader
+from prun_review.ruled import proven
+from prun_review.rulings import CANNOT
 
 
 def judge(
@@ -69,7 +72,7 @@ def judge(
         return replace(base, reason="no-answer" if reading.reason == "ok" else reading.reason)
     judged = _judged(reading, unit, kind)
     violations = [_with_usage(v, reading.usage) for v in judged.violations]
-    if change is not None and reading.findings is None:
+    if reading.findings is None:
         violations += echoes(reading, unit, kind, change)
     answer = judged.answer
     if answer:
@@ -77,11 +80,12 @@ def judge(
         spoken = index if change is None else known_names(names, base_names, unit)
         below = (*prefixes, f"{beside}/base") if beside else prefixes
         examined = spelled(answer.examined, spoken, below)
-        if answer.verdict is not None:
+        if answer.verdict is not None or answer.opinion is not None:
             violations += _unexamined(reading, unit, examined, index, change)
-        grounded = _placed(
-            ground(
-                answer.findings,
+
+        def stand(findings: Iterable[Finding]) -> Findings:
+            grounded = ground(
+                findings,
                 read,
                 names=names,
                 prefixes=prefixes,
@@ -89,13 +93,15 @@ def judge(
                 read_base=read_base,
                 base_names=base_names,
                 beside=beside,
-            ),
-            read,
-            change,
-            read_base,
+            )
+            return _placed(grounded, read, change, read_base)
+
+        numbered = Findings(
+            replace(f, id=f"{unit.slug}#{n}") for n, f in enumerate(stand(answer.findings), 1)
         )
-        numbered = Findings(replace(f, id=f"{unit.slug}#{n}") for n, f in enumerate(grounded, 1))
-        answer = replace(answer, examined=examined, findings=numbered)
+        opinion = answer.opinion and _weighed(answer.opinion, stand)
+        answer = replace(answer, examined=examined, findings=numbered, opinion=opinion)
+        violations += _unproven(opinion, violations)
     elif not violations:
         violations.append(Violation("contract-kind", "", f"contract kind {kind.kind!r} made no answer of it"))
     return replace(
@@ -107,6 +113,20 @@ def judge(
         violations=tuple(violations),
         salvage=judged.salvage,
     )
+
+
+def _weighed(opinion: Opinion, stand: Callable[[Iterable[Finding]], Findings]) -> Opinion:
+    """The opinion with its evidence as it stands to the trees."""
+    return replace(opinion, evidence=stand([opinion.evidence])[0])
+
+
+def _unproven(opinion: Opinion | None, known: Sequence[Violation]) -> Iterator[Violation]:
+    """The violation ``unproven`` where a word that needs proof has none; once is enough."""
+    if opinion is None or opinion.word == CANNOT or proven(opinion):
+        return
+    if all(v.code != "unproven" for v in known):
+        why = opinion.evidence.note or "no quote of the reviewed tree stands beside it"
+        yield Violation("unproven", "/quote", f"{opinion.word!r} is not proven: {why}")
 
 
 def _unexamined(
@@ -140,23 +160,27 @@ def again(
 ) -> Result:
     """A result that was judged in an earlier run, its findings grounded and placed in these trees.
 
-    Nothing else is judged again: what the answer says of the contract did not change.  The result
-    takes the ids of ``unit``.  Where a finding stands as it did, its note is kept as well.
+    So is the evidence of an opinion.  Nothing else is judged again: what the answer says of the contract
+    did not change.  The result takes the ids of ``unit``.  Where a finding stands as it did, its note is
+    kept as well.
     """
     result = replace(result, unit=unit.id, slug=unit.slug, case=unit.case, folder=unit.folder)
     if result.answer is None:
         return result
-    fresh = [
-        replace(f, grounding="unchecked", note="", placement="", caused=False, beside=False, mapped=None)
-        for f in result.findings
-    ]
-    grounded = ground(fresh, read, names=names, change=change, read_base=read_base, base_names=base_names)
-    placed = _placed(grounded, read, change, read_base)
-    kept = Findings(
-        replace(_as_before(old, new), id=f"{unit.slug}#{n}")
-        for n, (old, new) in enumerate(zip(result.findings, placed, strict=True), 1)
-    )
-    return replace(result, answer=replace(result.answer, findings=kept))
+
+    def stand(findings: Iterable[Finding]) -> Findings:
+        stored = list(findings)
+        fresh = [
+            replace(f, grounding="unchecked", note="", placement="", caused=False, beside=False, mapped=None)
+            for f in stored
+        ]
+        grounded = ground(fresh, read, names=names, change=change, read_base=read_base, base_names=base_names)
+        placed = _placed(grounded, read, change, read_base)
+        return Findings(_as_before(old, new) for old, new in zip(stored, placed, strict=True))
+
+    kept = Findings(replace(f, id=f"{unit.slug}#{n}") for n, f in enumerate(stand(result.findings), 1))
+    opinion = result.answer.opinion and _weighed(result.answer.opinion, stand)
+    return replace(result, answer=replace(result.answer, findings=kept, opinion=opinion))
 
 
 def _asked(unit: Unit, change: Change | None) -> Names:

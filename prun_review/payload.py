@@ -359,6 +359,11 @@ def payload_of(answer: Answer, *, change: bool = False) -> dict[str, Any] | None
             "confidence": answer.choice.confidence,
             "would_change_mind": answer.choice.would_change_mind,
         }
+    if answer.opinion:
+        said, proof = answer.opinion, answer.opinion.evidence
+        shape |= {"word": said.word, "reason": said.reason, "severity": said.severity}
+        shape |= {key: getattr(proof, key) for key in ("file", "line", "quote")}
+        return shape | ({"side": proof.side} if change else {})
     if answer.verdict is None:
         return None
     shape["verdict"] = answer.verdict
