@@ -6,12 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from prun_review.answers import Answers
+from prun_review.consensus import Group
 from prun_review.covering import Cover
 from prun_review.covering import cover as cover_files
-from prun_review.folders import Folder
+from prun_review.folders import OPEN, Decision, Folder
 from prun_review.matching import crosscheck
 from prun_review.model import Acceptance, Carried, Finding, Plan, Reason, RunFacts
-from prun_review.verdict import number, short, some, worst
+from prun_review.settling import answered_for
+from prun_review.verdict import number, short, some, tally, worst
 
 ACCEPT = "prun-accept.toml"
 """The name of the trusted root's file where the run does not record another."""
@@ -157,35 +159,63 @@ def _outages(folders: Sequence[Folder]) -> list[Reason]:
 def _carried(facts: RunFacts, folders: Sequence[Folder]) -> list[Reason]:
     """What an earlier run on this head held, and this one does not hold as hard.
 
-    Only a group that itself leads to as much settles one, so a re-run is never milder than the run
-    before; in a folder that is in report mode now, it decides as little as anything else there.
+    Only a group that itself leads to as much settles one, or a person, or an examination where nobody
+    had settled it: so a re-run is never milder than the run before.  In a folder that is in report mode
+    now, it decides as little as anything else there.
     """
     found = []
     for one in open_carried(facts, folders):
         place = f" ({one.place})" if one.place else ""
         text = (
             f"{one.severity}: {short(one.title)}{place}; held by run {one.run} on this same head, and a run "
-            "again that holds it less settles nothing: change the code"
+            "again that holds it less settles nothing: change the code, or let a person accept it"
         )
         outcome = worst((one.outcome, "INCOMPLETE"))
         found.append(Reason("carried", text, outcome, one.folder))
+    hows: dict[tuple[str, str], list[str]] = {}
+    for one in facts.carried:
+        if how := _settled(one, facts, folders):
+            hows.setdefault((one.folder, how), []).append(one.severity)
+    for (folder, how), severities in hows.items():
+        text = f"{tally(severities)} of an earlier run {how}"
+        found.append(Reason("carried-settled", text, "PASS", folder))
     return found
 
 
 def open_carried(facts: RunFacts, folders: Sequence[Folder]) -> list[Carried]:
-    """The carried blockers that no blocking group of this run takes the place of."""
-    held: list[tuple[str, list[Finding]]] = [
-        (outcome, [m.finding for m in group.members])
-        for folder in folders
-        if folder.decides
-        for group in folder.groups
-        if group.kind != "ungrounded" and (outcome := folder.blocks(group))
-    ]
-    return [
-        one
-        for one in facts.carried
-        if not any(worst((outcome, one.outcome)) == outcome and again(one, held) for outcome, held in held)
-    ]
+    """The carried blockers that nothing in this run takes the place of, and nobody settled."""
+    return [one for one in facts.carried if not _held(one, folders) and not _settled(one, facts, folders)]
+
+
+def _held(one: Carried, folders: Sequence[Folder]) -> bool:
+    """Whether a finding of this run leads to as much."""
+    return any(
+        worst((d.outcome, one.outcome)) == d.outcome and again(one, _findings(d.group))
+        for d in _decisions(folders)
+        if d.outcome and d.group.kind != "ungrounded"
+    )
+
+
+def _settled(one: Carried, facts: RunFacts, folders: Sequence[Folder]) -> str:
+    """Who settled a carried blocker, in words; empty where nobody did."""
+    if _held(one, folders):
+        return ""
+    by = answered_for(facts).get((one.run, one.finding))
+    if by:
+        return accepted(by)
+    if one.outcome == "INCOMPLETE" and one.kind in OPEN and one.examined != "refuted":
+        for d in _decisions(folders):
+            if d.group.examined in ("confirmed", "refuted") and again(one, _findings(d.group)):
+                return f"{d.group.examined} by another vendor in this run"
+    return ""
+
+
+def _decisions(folders: Iterable[Folder]) -> list[Decision]:
+    return [d for folder in folders if folder.decides for d in folder.decisions()]
+
+
+def _findings(group: Group) -> list[Finding]:
+    return [member.finding for member in group.members]
 
 
 def again(one: Carried, held: Iterable[Finding]) -> bool:

@@ -14,14 +14,14 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
-from prun_review import findingviews, views
-from prun_review.answers import Answers, lay
+from prun_review import findingviews, gate, views
+from prun_review.answers import lay
 from prun_review.changegate import reviewed
 from prun_review.codec import decode, encode
 from prun_review.consensus import Crossing, cross
 from prun_review.folding import Same
-from prun_review.gate import decide, folders_of
 from prun_review.model import ExecutorInfo, Plan, Reason, Result, RunFacts, Verdict
+from prun_review.ruled import rulings_of
 from prun_review.rulings import Examination
 from prun_review.tables import agreement
 
@@ -35,7 +35,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 def start(facts: RunFacts, plan: Plan) -> dict[str, Any]:
     """The document of a run that begins: everything planned, nothing answered, no verdict."""
-    return _assemble("started", None, facts, plan, Answers(), {})
+    return _assemble("started", None, gate.gather(facts, plan, (), {}), {})
 
 
 def build(
@@ -51,6 +51,20 @@ def build(
     Deterministic: the order of ``results`` does not matter.  Only JSON values, no lone surrogates, no
     NaN.  Raises what ``same`` raises; a caller that cannot build the document has no verdict.
     """
+    evidence, crossings = gather(facts, plan, results, same=same, examination=examination)
+    status = "interrupted" if "interrupted" in facts.stopped else "finished"
+    return _assemble(status, gate.judge(evidence), evidence, crossings)
+
+
+def gather(
+    facts: RunFacts,
+    plan: Plan,
+    results: Sequence[Result],
+    *,
+    same: Same | None = None,
+    examination: Examination = NOTHING,
+) -> tuple[gate.Evidence, dict[str, Crossing]]:
+    """What the verdict on a run is made of, and the cross-check of every case."""
     answers = lay(plan, results)
     executors = views.executors_of(facts, plan)
     by_case: dict[str, list[Result]] = {}
@@ -58,24 +72,17 @@ def build(
         result = answers.by_unit.get(unit.id)
         if result is not None and result not in by_case.setdefault(unit.case, []):
             by_case[unit.case].append(result)
-    crossings = {case: cross(found, executors, same=same) for case, found in by_case.items()}
+    rulings = rulings_of(examination)
+    crossings = {case: cross(found, executors, same=same, rulings=rulings) for case, found in by_case.items()}
     groups = {case: crossing.groups for case, crossing in crossings.items()}
-    verdict = decide(facts, plan, results, groups)
-    status = "interrupted" if "interrupted" in facts.stopped else "finished"
-    return _assemble(status, verdict, facts, plan, answers, crossings)
+    return gate.gather(facts, plan, results, groups), crossings
 
 
 def _assemble(
-    status: str,
-    verdict: Verdict | None,
-    facts: RunFacts,
-    plan: Plan,
-    answers: Answers,
-    crossings: Mapping[str, Crossing],
+    status: str, verdict: Verdict | None, evidence: gate.Evidence, crossings: Mapping[str, Crossing]
 ) -> dict[str, Any]:
+    facts, plan, answers, folders = evidence.facts, evidence.plan, evidence.answers, evidence.folders
     executors: dict[str, ExecutorInfo] = views.executors_of(facts, plan)
-    groups = {case: crossing.groups for case, crossing in crossings.items()}
-    folders = folders_of(facts, plan, answers, groups)
     document = {
         "schema_version": SCHEMA_VERSION,
         "run_id": facts.run_id,
@@ -94,6 +101,9 @@ def _assemble(
         "not_asked": [encode(n) for n in plan.not_asked],
         "revision": encode(facts.revision),
         "change": findingviews.change(facts, folders),
+        "baseline": findingviews.baseline(facts, evidence.settled),
+        "policy": findingviews.policy(facts, folders),
+        "acceptances": encode(facts.acceptances),
         "facts": encode(facts),
     }
     cleaned: dict[str, Any] = _clean(document)

@@ -8,21 +8,25 @@ from typing import Any
 from prun_review.changegate import covers, full, open_carried, reviewed
 from prun_review.codec import encode
 from prun_review.consensus import CLASSES, Crossing, Group
-from prun_review.folders import Folder
+from prun_review.folders import Decision, Folder
 from prun_review.folding import level
-from prun_review.model import RunFacts
+from prun_review.model import Known, Opinion, RunFacts
+from prun_review.policy import settings
+from prun_review.rulings import Ruling
+from prun_review.settling import Settled
 from prun_review.views import Row
 
 
 def findings(folders: Iterable[Folder], *, change: bool) -> list[Row]:
     """One row per group, the classes in their order, the most severe first."""
-    rows = [_finding(group, folder, change) for folder in folders for group in folder.groups]
+    rows = [_finding(one, folder, change) for folder in folders for one in folder.decisions()]
     return sorted(rows, key=_weight)
 
 
-def _finding(group: Group, folder: Folder, change: bool) -> Row:
+def _finding(decision: Decision, folder: Folder, change: bool) -> Row:
+    group = decision.group
     lead = group.lead
-    outcome = folder.blocks(group)
+    by = folder.settled.accepted.get(group.id)
     return {
         "id": group.id,
         "case": group.case,
@@ -41,8 +45,41 @@ def _finding(group: Group, folder: Folder, change: bool) -> Row:
         "executors": list(group.executors),
         "members": [{"executor": m.executor, "unit": m.unit, **encode(m.finding)} for m in group.members],
         "reason": group.reason,
-        "blocking": bool(outcome),
-        "outcome": outcome,
+        "blocking": bool(decision.outcome),
+        "outcome": decision.outcome,
+        "decided": {"code": decision.code, "why": decision.why},
+        "fingerprint": group.fingerprint,
+        "known": group.id in folder.settled.known,
+        "accepted": {"by": by.by, "reason": by.reason, "until": by.until} if by else None,
+        "examined": group.examined,
+        "rulings": [_ruling(ruling) for ruling in group.rulings],
+        "came": [{"executor": c.executor, "times": c.times, "of": c.of} for c in group.came],
+    }
+
+
+def _ruling(ruling: Ruling) -> Row:
+    return {
+        "question": ruling.question.id,
+        "kind": ruling.question.kind,
+        "outcome": ruling.outcome,
+        "why": ruling.why,
+        "severity": ruling.severity,
+        "opinions": [opinion(name, said) for name, said in ruling.opinions],
+    }
+
+
+def opinion(executor: str, said: Opinion) -> Row:
+    """What an examiner said, and the place and the quote that it stands on."""
+    proof = said.evidence
+    return {
+        "executor": executor,
+        "word": said.word,
+        "reason": said.reason,
+        "severity": said.severity,
+        "file": proof.file,
+        "line": proof.line,
+        "quote": proof.quote,
+        "grounding": proof.grounding,
     }
 
 
@@ -73,6 +110,43 @@ def change(facts: RunFacts, folders: Sequence[Folder]) -> Row | None:
         "carried": [
             {k: v for k, v in encode(c).items() if k != "members"} for c in open_carried(facts, folders)
         ],
+    }
+
+
+def baseline(facts: RunFacts, settled: Settled) -> Row | None:
+    """The baseline: how much of it this run holds, and what is not found any more; None without one."""
+    if not facts.baseline and not facts.known:
+        return None
+    return {
+        "file": facts.baseline,
+        "entries": len(facts.known),
+        "known": len(settled.known),
+        "stale": [_stale(entry) for entry in settled.stale],
+    }
+
+
+def _stale(entry: Known) -> Row:
+    found = entry.finding
+    line = f":{found.line}" if found.line else ""
+    return {
+        "fingerprint": entry.fingerprint,
+        "case": entry.case,
+        "folder": entry.folder,
+        "severity": found.severity,
+        "title": found.title,
+        "place": f"{found.file}{line}" if found.file else "",
+        "note": entry.note,
+    }
+
+
+def policy(facts: RunFacts, folders: Iterable[Folder]) -> Row:
+    """Every panels folder's policy, key by key, with where each value came from."""
+    return {
+        f.name: {
+            key: {"value": held.value, "source": held.source}
+            for key, held in settings(f.policy, f.name, facts.sources).items()
+        }
+        for f in folders
     }
 
 

@@ -1,17 +1,42 @@
-"""One panels folder as the gate sees it, and what a single finding leads to there."""
+"""One panels folder as the gate sees it, and what each finding leads to there."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from prun_review.answers import Answers, sound
 from prun_review.choices import Ballots, ballots
 from prun_review.consensus import CLASSES, Group
-from prun_review.folding import level
 from prun_review.model import SEVERITIES, ExecutorInfo, NotAsked, Result, Unit
 from prun_review.outages import Outages
-from prun_review.policy import Policy
+from prun_review.policy import Policy, grave, rule_of, within
+from prun_review.settling import Settled
+
+NOTHING = Settled()
+"""Nobody knew of anything before."""
+
+OPEN = {"contested": "contested", "uncertain": "uncertain", "single": "unresolved"}
+"""Class -> the code where the rule ``consensus`` leaves it open.  Any other class that is not agreed
+upon is open as ``contested``."""
+
+REMARKS = ("accepted", "known", "not-reproduced", "refuted", "tolerated", "off", "beside")
+"""Codes of what lets a finding pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What one finding leads to, and by which rule."""
+
+    group: Group
+    code: str
+    """Of the reason that it is, or one of :data:`REMARKS`."""
+    outcome: str
+    """``FAIL``, ``INCOMPLETE``, or empty where it blocks nothing."""
+    why: str
+    """The rule that applied, in one line."""
+    grave: bool = True
+    """Whether letting it pass is worth a word in the verdict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +52,8 @@ class Folder:
     executors: Mapping[str, ExecutorInfo]
     outages: Outages = field(default_factory=Outages)
     """Whose missing answers a person answers for, and which cases stand without them."""
+    settled: Settled = NOTHING
+    """What of the run's findings is known or accepted."""
 
     @property
     def decides(self) -> bool:
@@ -41,9 +68,19 @@ class Folder:
         """The policy of one case: where a vendor is away the word of the other is enough to fail."""
         return replace(self.policy, rule="single") if case in self.outages.cases else self.policy
 
-    def blocks(self, group: Group) -> str:
-        """What a finding of this folder leads to; see :func:`blocks`."""
-        return blocks(group, self.policy_of(group.case))
+    def decisions(self) -> tuple[Decision, ...]:
+        """What every finding leads to, in the order of ``groups``; open ones under the folder's limits."""
+        found = [judge(g, self.policy_of(g.case), self.settled) for g in self.groups]
+        return tuple(_limited(found, self.policy))
+
+    def answered(self) -> dict[str, tuple[str, ...]]:
+        """Case -> the executors with an answer to rely on, each once."""
+        cases: dict[str, dict[str, None]] = {}
+        for unit in self.units:
+            names = cases.setdefault(unit.case, {})
+            if sound(unit, self.result(unit)):
+                names[unit.executor] = None
+        return {case: tuple(names) for case, names in cases.items()}
 
     def votes(self) -> dict[str, Ballots]:
         """The ballots of every case that asks for a choice."""
@@ -57,39 +94,95 @@ class Folder:
         return {case: ballots(results, self.executors) for case, results in cases.items()}
 
 
-def blocks(group: Group, policy: Policy) -> str:
-    """What a finding leads to by itself: ``FAIL``, ``INCOMPLETE``, or empty where it blocks nothing.
+# --- one finding ------------------------------------------------------------------------------
 
-    Under the rule ``single`` one executor's word is enough to answer, so it is enough to fail.  What
-    is beside a change blocks nothing.
-    """
-    if group.beside:
-        return ""
-    least = level(policy.block) if policy.block in SEVERITIES else 0
+
+def judge(group: Group, policy: Policy, settled: Settled = NOTHING) -> Decision:
+    """What a finding leads to by itself, before the limits of its folder: the first rule that applies."""
+    found = _aside(group, policy, settled) or _gated(group, policy)
+    quiet = found.code in ("off", "beside") and not grave(policy, group.severity)
+    return replace(found, grave=False) if quiet else found
+
+
+def blocks(group: Group, policy: Policy, settled: Settled = NOTHING) -> str:
+    """What a finding leads to by itself: ``FAIL``, ``INCOMPLETE``, or empty where it blocks nothing."""
+    return judge(group, policy, settled).outcome
+
+
+def share(group: Group) -> float:
+    """In which share of its answers the executor that came back to it most often did; 1 without counts."""
+    return max((c.times / c.of for c in group.came if c.of), default=1.0)
+
+
+def _aside(group: Group, policy: Policy, settled: Settled) -> Decision | None:
+    """What takes a finding out of the rules; None for one that they are for."""
     if group.kind not in CLASSES:
-        return "INCOMPLETE"
+        return Decision(group, "unknown-class", "INCOMPLETE", f"nobody knows the class {group.kind!r}")
+    if group.beside:
+        return Decision(group, "beside", "", "proven to be none of the change's doing")
+    by = settled.accepted.get(group.id)
+    if by:
+        return Decision(group, "accepted", "", f"{by.by} answers for it: {by.reason}")
+    if group.id in settled.known and policy.known == "pass":
+        return Decision(group, "known", "", "the baseline holds it, and known = pass")
     if group.kind == "ungrounded":
-        return "INCOMPLETE" if level(group.severity) >= min(least, level("high")) else ""
-    if group.agreed and level(group.agreed) >= least:
-        return "FAIL"
-    if level(group.severity) < least:
-        return ""
-    if policy.rule == "single" and group.severity in SEVERITIES:
-        return "FAIL"
-    return "INCOMPLETE" if group.kind in ("uncertain", "contested") else ""
+        if grave(policy, group.severity):
+            return Decision(group, "ungrounded", "INCOMPLETE", "the reviewed tree does not hold what it says")
+        return Decision(group, "off", "", f"the rule for {group.severity} is off, and it is not grounded")
+    if share(group) < policy.reproducibility:
+        told = f"it came back in {share(group):.2f} of the answers, and reproducibility = "
+        return Decision(group, "not-reproduced", "", f"{told}{policy.reproducibility:g}")
+    return None
 
 
-def tolerated_severities(folders: Iterable[Folder]) -> list[str]:
-    """Severities of what two vendors hold, or may hold, and the policy lets pass: ``high`` or worse."""
-    return [
-        g.severity
-        for f in folders
-        for g in f.groups
-        if g.kind not in ("single", "ungrounded")
-        and not g.beside
-        and not f.blocks(g)
-        and level(g.severity) >= level("high")
-    ]
+def _gated(group: Group, policy: Policy) -> Decision:
+    """What the rule of its severity makes of a grounded finding."""
+    if group.agreed and rule_of(policy, group.agreed) != "off":
+        return Decision(group, "consensus", "FAIL", f"independent executors agree on {group.agreed}")
+    rule = rule_of(policy, group.severity)
+    told = f"the rule for {group.severity} is {rule}"
+    if rule == "off":
+        return Decision(group, "off", "", told)
+    if rule == "any":
+        return Decision(group, "single-finding", "FAIL", f"{told}: one executor is enough")
+    if group.kind == "contested" and group.examined == "refuted":
+        if group.severity == "critical" or group.severity not in SEVERITIES:
+            return Decision(
+                group, "refuted", "INCOMPLETE", f"{told}, and a person must answer for a refuted one"
+            )
+        return Decision(group, "refuted", "", f"{told}, and another vendor refuted it")
+    return Decision(group, OPEN.get(group.kind, "contested"), "INCOMPLETE", f"{told}, and nobody settled it")
+
+
+def _limited(decisions: Sequence[Decision], policy: Policy) -> Iterable[Decision]:
+    """Open findings are tolerated as long as the folder holds no more of them than its policy lets pass."""
+    limits = {"contested": ("contested", policy.contested)}
+    limits |= dict.fromkeys(("uncertain", "unresolved"), ("unresolved", policy.unresolved))
+    counts = {key: 0 for key, _ in limits.values()}
+    for one in decisions:
+        if one.code in limits:
+            counts[limits[one.code][0]] += 1
+    for one in decisions:
+        key, limit = limits.get(one.code, ("", 0))
+        if key and within(counts[key], limit):
+            yield replace(one, code="tolerated", outcome="", why=f"{one.why}; {key} = {limit} lets it pass")
+        else:
+            yield one
+
+
+# --- several folders --------------------------------------------------------------------------
+
+
+def tallies(folders: Iterable[Folder]) -> dict[str, list[str]]:
+    """The severities of what the line of the verdict tells, by what happened to it: ``failing``, ``open``,
+    or one of :data:`REMARKS`."""
+    found: dict[str, list[str]] = {what: [] for what in ("failing", "open", *REMARKS)}
+    for one in (one for folder in folders for one in folder.decisions()):
+        if one.outcome:
+            found["failing" if one.outcome == "FAIL" else "open"].append(one.group.severity)
+        elif one.grave:
+            found[one.code].append(one.group.severity)
+    return found
 
 
 def unasked(folders: Iterable[Folder]) -> dict[str, int]:
@@ -103,26 +196,3 @@ def unasked(folders: Iterable[Folder]) -> dict[str, int]:
     words = ("skipped", "untouched")
     told = [next((w for w in words if w in reasons), "not_asked") for reasons in whole.values()]
     return {word: told.count(word) for word in (*words, "not_asked")}
-
-
-def beside_severities(folders: Iterable[Folder]) -> list[str]:
-    """Severities of what stands beside the change and would be worth a remark, or block, within it."""
-    return [
-        g.severity
-        for f in folders
-        for g in f.groups
-        if g.beside and level(g.severity) >= min(level(f.policy.block), level("high"))
-    ]
-
-
-def single_severities(folders: Iterable[Folder]) -> list[str]:
-    """Severities of what one vendor alone holds and nothing blocks, where they are worth a remark."""
-    return [
-        g.severity
-        for f in folders
-        for g in f.groups
-        if g.kind == "single"
-        and not g.beside
-        and not f.blocks(g)
-        and level(g.severity) >= min(level(f.policy.block), level("high"))
-    ]

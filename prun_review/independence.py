@@ -5,7 +5,7 @@ Fails closed: an executor whose vendor or lineage nobody recorded is independent
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 
 from prun_review.model import ExecutorInfo, Finding
@@ -45,6 +45,32 @@ def independent_among(names: Iterable[str], executors: Mapping[str, ExecutorInfo
     return any(not dependence(a, b) for a, b in combinations(infos, 2))
 
 
+def independents(names: Iterable[str], executors: Mapping[str, ExecutorInfo]) -> tuple[str, ...]:
+    """The most of these executors that are pairwise independent, in the order given; one alone counts."""
+    infos = [known(name, executors) for name in dict.fromkeys(names)]
+    return tuple(info.name for info in _largest(infos))
+
+
+def _largest(infos: Sequence[ExecutorInfo]) -> list[ExecutorInfo]:
+    """With the executor that depends on most others, or without it: whichever leaves more."""
+    free = {a.name: [b for b in infos if not dependence(a, b)] for a in infos}
+    tied = min(infos, key=lambda info: len(free[info.name]), default=None)
+    if tied is None or len(free[tied.name]) == len(infos) - 1:
+        return list(infos)
+    taken = {tied.name, *(info.name for info in _largest(free[tied.name]))}
+    rest = _largest([info for info in infos if info is not tied])
+    return [info for info in infos if info.name in taken] if len(taken) >= len(rest) else rest
+
+
 def known(name: str, executors: Mapping[str, ExecutorInfo]) -> ExecutorInfo:
     """What is known of an executor; one that nobody recorded is independent of nobody."""
     return executors.get(name) or ExecutorInfo(name, vendor="", lineage="", paid=False)
+
+
+def families(names: Sequence[str], executors: Mapping[str, ExecutorInfo]) -> list[list[str]]:
+    """Executors grouped by whom they depend on: each group has one voice."""
+    found: list[list[str]] = []
+    for name in names:
+        mine = [f for f in found if any(dependence(known(name, executors), known(o, executors)) for o in f)]
+        found = [f for f in found if f not in mine] + [[*(n for f in mine for n in f), name]]
+    return found

@@ -6,13 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from prun_review.answers import sound
 from prun_review.consensus import CLASSES
-from prun_review.folders import (
-    Folder,
-    beside_severities,
-    single_severities,
-    tolerated_severities,
-    unasked,
-)
+from prun_review.folders import Folder, tallies, unasked
 from prun_review.folding import level
 from prun_review.independence import independent_among
 from prun_review.model import SEVERITIES, Plan, Reason, RunFacts, Verdict
@@ -32,7 +26,6 @@ def count(facts: RunFacts, plan: Plan, folders: Sequence[Folder]) -> dict[str, i
     ``cases_*`` and ``not_asked`` differ: three executors that cannot take one case are three not asked.
     """
     units = [(f, u, f.result(u)) for f in folders for u in f.units]
-    groups = [(f, g) for f in folders for g in f.groups]
     cases: dict[str, set[str]] = {u.case: set() for _, u, _ in units}
     for _, u, r in units:
         if sound(u, r):
@@ -51,19 +44,14 @@ def count(facts: RunFacts, plan: Plan, folders: Sequence[Folder]) -> dict[str, i
         "not_asked": sum(n.reason != "skipped" for n in plan.not_asked),
         "items_failed": facts.items_failed,
     }
-    counts |= {kind: sum(g.kind == kind for _, g in groups) for kind in CLASSES}
-    counts["blocking"] = sum(bool(f.blocks(g)) for f, g in groups)
+    counts |= {kind: sum(g.kind == kind for f in folders for g in f.groups) for kind in CLASSES}
+    counts["blocking"] = sum(bool(one.outcome) for f in folders for one in f.decisions())
     counts["dissent"] = sum(bool(b.dissent) for f in folders for b in f.votes().values())
     deciding = [f for f in folders if f.decides]
     counts |= {f"cases_{why}": n for why, n in unasked(deciding).items()}
-    told = {
-        "alone": single_severities(deciding),
-        "tolerated": tolerated_severities(deciding),
-        "beside": beside_severities(deciding),
-        "failing": [g.severity for f, g in groups if f.decides and f.blocks(g) == "FAIL"],
-    }
-    for severity in SEVERITIES:
-        counts |= {f"{severity}_{what}": severities.count(severity) for what, severities in told.items()}
+    for what, severities in tallies(deciding).items():
+        name = what.replace("-", "_")
+        counts |= {f"{severity}_{name}": severities.count(severity) for severity in SEVERITIES}
     return counts
 
 
@@ -116,11 +104,17 @@ _SAID = (
     "ignored",
     "masked",
     "outage",
+    "accepted",
+    "carried-settled",
 )
 """Codes whose remark stands in the line as it is."""
 _TALLIED = {
-    "alone": "held by one vendor only",
-    "tolerated": "below the blocking severity",
+    "open": "to be settled",
+    "tolerated": "not settled, tolerated by policy",
+    "refuted": "refuted by another vendor",
+    "not_reproduced": "not reproduced",
+    "known": "known in the baseline",
+    "off": "not gated by policy",
     "beside": "beside the change",
 }
 _UNASKED = {
