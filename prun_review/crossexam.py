@@ -15,12 +15,11 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from prun_review import crossquestions
-from prun_review.answers import lay
-from prun_review.consensus import Crossing, Group, cross
+from prun_review.consensus import Crossing, Group
 from prun_review.crossquestions import question_id
+from prun_review.document import gather
 from prun_review.folders import Folder, share
 from prun_review.folding import Member, Same, highest, level
-from prun_review.gate import folders_of
 from prun_review.independence import dependence, known, rule_dependence
 from prun_review.model import Brief, ExecutorInfo, Finding, Plan, Result, RunFacts, Unit
 from prun_review.planning import slug_of
@@ -69,7 +68,7 @@ def ask(
     """
     if mode == "off":
         return Round()
-    hall = _Hall.open(facts, plan, results, rulings_of(examination), contracts, mode, same)
+    hall = _Hall.open(facts, plan, results, examination, contracts, mode, same)
     asked = {q.id for q in examination.questions}
     wanted = sorted((w for w in hall.wanted() if w.question.id not in asked), key=_urgency)
     budget = max(0, limit - len(examination.questions))
@@ -118,31 +117,23 @@ class _Hall:
         facts: RunFacts,
         plan: Plan,
         results: Sequence[Result],
-        rulings: Rulings,
+        examination: Examination,
         contracts: Mapping[str, frozenset[str]],
         mode: str,
         same: Same | None,
     ) -> _Hall:
-        answers = lay(plan, results)
+        evidence, crossings = gather(facts, plan, results, same=same, examination=examination)
         executors = executors_of(facts, plan)
-        by_case: dict[str, list[Result]] = {}
         asked: dict[str, set[str]] = {}
         for unit in plan.units:
             asked.setdefault(unit.case, set()).add(unit.executor)
-            result = answers.by_unit.get(unit.id)
-            if result is not None and result not in by_case.setdefault(unit.case, []):
-                by_case[unit.case].append(result)
-        crossings = {
-            case: cross(found, executors, same=same, rulings=rulings) for case, found in by_case.items()
-        }
-        groups = {case: crossing.groups for case, crossing in crossings.items()}
         used = {unit.executor for unit in plan.units}
         able = [n for n in executors if n in used and "examination" in contracts.get(n, ())]
         return cls(
             facts,
-            folders_of(facts, plan, answers, groups),
+            evidence.folders,
             crossings,
-            rulings,
+            rulings_of(examination),
             executors,
             {case: sorted(able, key=lambda n: n not in names) for case, names in asked.items()},
             mode,

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
-from prun_review import findingviews, gate, views
+from prun_review import examviews, findingviews, gate, views
 from prun_review.answers import lay
 from prun_review.changegate import reviewed
 from prun_review.codec import decode, encode
@@ -53,7 +53,7 @@ def build(
     """
     evidence, crossings = gather(facts, plan, results, same=same, examination=examination)
     status = "interrupted" if "interrupted" in facts.stopped else "finished"
-    return _assemble(status, gate.judge(evidence), evidence, crossings)
+    return _assemble(status, gate.judge(evidence), evidence, crossings, same, examination)
 
 
 def gather(
@@ -79,7 +79,12 @@ def gather(
 
 
 def _assemble(
-    status: str, verdict: Verdict | None, evidence: gate.Evidence, crossings: Mapping[str, Crossing]
+    status: str,
+    verdict: Verdict | None,
+    evidence: gate.Evidence,
+    crossings: Mapping[str, Crossing],
+    same: Same | None = None,
+    examination: Examination = NOTHING,
 ) -> dict[str, Any]:
     facts, plan, answers, folders = evidence.facts, evidence.plan, evidence.answers, evidence.folders
     executors: dict[str, ExecutorInfo] = views.executors_of(facts, plan)
@@ -95,7 +100,8 @@ def _assemble(
         "units": views.units(plan, answers, "planned" if verdict is None else "missing"),
         "findings": findingviews.findings(folders, change=reviewed(facts)),
         "pairs": findingviews.pairs(crossings),
-        "agreement": agreement(plan, answers, crossings, executors),
+        "examination": examviews.examination(facts, examination),
+        "agreement": agreement(plan, answers, crossings, executors, same=same),
         "causes": [] if verdict is None else views.causes(plan, answers),
         "usage": views.usage(plan, answers, executors),
         "not_asked": [encode(n) for n in plan.not_asked],
