@@ -21,7 +21,7 @@ from prun_review.document import gather
 from prun_review.folders import Folder, share
 from prun_review.folding import Member, Same, highest, level
 from prun_review.independence import dependence, known, rule_dependence
-from prun_review.model import Brief, ExecutorInfo, Finding, Plan, Result, RunFacts, Unit
+from prun_review.model import ExecutorInfo, Finding, Plan, Result, RunFacts, Unit
 from prun_review.planning import slug_of
 from prun_review.policy import rule_of
 from prun_review.ruled import rulings_of
@@ -69,28 +69,50 @@ def ask(
     if mode == "off":
         return Round()
     hall = _Hall.open(facts, plan, results, examination, contracts, mode, same)
-    asked = {q.id for q in examination.questions}
-    wanted = sorted((w for w in hall.wanted() if w.question.id not in asked), key=_urgency)
-    budget = max(0, limit - len(examination.questions))
-    out = [LeftOut(w.question, NOBODY) for w in wanted if not w.briefs]
-    able = [w for w in wanted if w.briefs]
-    out += [LeftOut(w.question, f"over the limit of {limit}") for w in able[budget:]]
-    taken = able[:budget]
-    return Round(tuple(w.question for w in taken), tuple(u for w in taken for u in w.units()), tuple(out))
+    wanted = sorted(hall.wanted(), key=_urgency)
+    able = [w for w in wanted if w.examiners]
+    doubtful = _ends(able)
+    taken = [w for w in able if w.question.kind == "same" or not w.ends & doubtful]
+    taken = taken[: max(0, limit - len(examination.questions))]
+    chosen = {w.question.id for w in taken}
+    # What a pair of this round touches has its turn once that is settled.
+    later = _ends(taken)
+    over = [
+        w for w in able if w.question.id not in chosen and (w.question.kind == "same" or not w.ends & later)
+    ]
+    left_out = [LeftOut(w.question, NOBODY) for w in wanted if not w.examiners]
+    left_out += [LeftOut(w.question, f"over the limit of {limit}") for w in over]
+    units = (unit for w in taken for unit in w.units(facts))
+    return Round(tuple(w.question for w in taken), tuple(units), tuple(left_out))
 
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """A question, and how each examiner is asked it; of nobody where nobody may be."""
+    """A question that is not ruled on yet."""
 
     question: Question
-    briefs: tuple[tuple[str, Brief], ...]
+    examiners: tuple[str, ...]
+    """Who is asked; empty where nobody may be."""
+    shown: tuple[Finding, ...]
+    """What they are shown: of a pair both findings, the left one first."""
+    ends: frozenset[str]
+    """Ids of the findings that it is about: of a claim all of its group."""
 
-    def units(self) -> Iterator[Unit]:
+    def units(self, facts: RunFacts) -> Iterator[Unit]:
+        """One for each examiner; the second of a pair sees it the other way round."""
         q = self.question
-        for executor, brief in self.briefs:
+        for n, executor in enumerate(self.examiners):
+            if q.kind == "same":
+                brief = crossquestions.same_brief(facts, *(self.shown[::-1] if n else self.shown))
+            else:
+                brief = crossquestions.claim_brief(facts, self.shown[0], q.severity)
             unit_id = f"prun_review::examine[{q.id}-{executor}]"
             yield Unit(unit_id, slug_of(unit_id), q.id, q.folder, executor, brief)
+
+
+def _ends(wanted: Sequence[_Wanted]) -> set[str]:
+    """The findings of the pairs among them."""
+    return {end for w in wanted if w.question.kind == "same" for end in w.ends}
 
 
 def _urgency(wanted: _Wanted) -> tuple[int, bool, str, str]:
@@ -102,7 +124,6 @@ def _urgency(wanted: _Wanted) -> tuple[int, bool, str, str]:
 class _Hall:
     """The findings of a run as the rulings left them, and who may be asked about them."""
 
-    facts: RunFacts
     folders: Sequence[Folder]
     crossings: Mapping[str, Crossing]
     rulings: Rulings
@@ -130,7 +151,6 @@ class _Hall:
         used = {unit.executor for unit in plan.units}
         able = [n for n in executors if n in used and "examination" in contracts.get(n, ())]
         return cls(
-            facts,
             evidence.folders,
             crossings,
             rulings_of(examination),
@@ -146,10 +166,8 @@ class _Hall:
             for group in folder.groups:
                 cases.setdefault(group.case, []).append(group)
             for case, groups in cases.items():
-                pairs = list(self._pairs(folder, case, groups))
-                yield from pairs
-                open_ends = {end for w in pairs if w.briefs for end in (w.question.left, w.question.right)}
-                yield from self._claims(folder, groups, open_ends)
+                yield from self._pairs(folder, case, groups)
+                yield from self._claims(folder, groups)
 
     # --- pairs --------------------------------------------------------------------------------
 
@@ -171,12 +189,7 @@ class _Hall:
                 "same", case, folder.name, left.id, right.id, severity,
             )  # fmt: skip
             two = self._two(case, pair.left[0], pair.right[0])
-            orders = ((left, right), (right, left))
-            briefs = [
-                (name, crossquestions.same_brief(self.facts, *order))
-                for name, order in zip(two, orders, strict=False)
-            ]
-            yield _Wanted(question, tuple(briefs))
+            yield _Wanted(question, two, (left, right), frozenset((left.id, right.id)))
 
     def _weighs(self, folder: Folder, group: Group, severity: str) -> bool:
         """Whether a finding of this severity counts in a doubt about it."""
@@ -195,10 +208,10 @@ class _Hall:
 
     # --- claims -------------------------------------------------------------------------------
 
-    def _claims(self, folder: Folder, groups: Sequence[Group], open_ends: set[str]) -> Iterator[_Wanted]:
+    def _claims(self, folder: Folder, groups: Sequence[Group]) -> Iterator[_Wanted]:
         for group in groups:
-            ids = {m.finding.id for m in group.members}
-            if group.kind not in ("single", "contested") or ids & open_ends or not _open(folder, group):
+            ids = frozenset(m.finding.id for m in group.members)
+            if group.kind not in ("single", "contested") or not _open(folder, group):
                 continue
             if ids & self.rulings.claims.keys() or not any(c.times for c in group.came):
                 continue
@@ -207,13 +220,12 @@ class _Hall:
             heads = [m for m in group.members if m.finding.severity == group.severity]
             claimed = heads[0].finding
             question = Question(
-                question_id("claim", group.case, claimed.id, ""),
+                question_id("claim", group.case, claimed.id),
                 "claim", group.case, folder.name, claimed.id, "", group.severity,
             )  # fmt: skip
-            brief = crossquestions.claim_brief(self.facts, claimed, group.severity)
-            yield _Wanted(question, tuple((name, brief) for name in self._others(group.case, heads)))
+            yield _Wanted(question, self._others(group.case, heads), (claimed,), ids)
 
-    def _others(self, case: str, heads: Sequence[Member]) -> list[str]:
+    def _others(self, case: str, heads: Sequence[Member]) -> tuple[str, ...]:
         """Who may examine what these members hold: independent of every one of them."""
 
         def free(name: str, member: Member) -> bool:
@@ -221,7 +233,7 @@ class _Hall:
             return not rule_dependence(member.finding, _ANYBODY, *infos)
 
         names = [n for n in self.examiners[case] if all(free(n, member) for member in heads)]
-        return names[:MOST_EXAMINERS]
+        return tuple(names[:MOST_EXAMINERS])
 
 
 def _open(folder: Folder, group: Group) -> bool:

@@ -48,9 +48,9 @@ mislead you. Do not believe them, look at the code that they name. The answer is
 `quote` is the code that decides it: what both are about, or what one is about and the other is not."""
 
 
-def question_id(kind: str, case: str, left: str, right: str) -> str:
-    """``x-<12 hex>``."""
-    text = json.dumps([kind, case, left, right])
+def question_id(kind: str, case: str, *findings: str) -> str:
+    """``x-<12 hex>``, whatever the order of the findings."""
+    text = json.dumps([kind, case, sorted(findings)])
     return f"x-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from prun_review import views
 from prun_review.answers import lay
 from prun_review.findingviews import opinion
 from prun_review.model import RunFacts
-from prun_review.ruled import opinion_of, rulings_of
+from prun_review.ruled import every_ruling, opinion_of
 from prun_review.rulings import Examination, Question, Ruling
 from prun_review.views import Row
 
@@ -23,13 +21,11 @@ def examination(facts: RunFacts, held: Examination) -> Row:
     names = {u.executor: None for u in held.plan.units}
     executors = {n: e for n, e in views.executors_of(facts, held.plan).items() if n in names}
     answered = [u for u in held.plan.units if opinion_of(u, answers.by_unit.get(u.id))]
-    ruled = rulings_of(held)
-    by_question = {r.question.id: r for r in (*ruled.same.values(), *ruled.claims.values())}
     return {
         "mode": facts.cross_examine,
         "asked": len(held.plan.units),
         "answered": len(answered),
-        "questions": [_question(q, by_question) for q in held.questions],
+        "questions": [_ruled(ruling) for ruling in every_ruling(held)],
         "left_out": [{**_named(left.question), "why": left.why} for left in held.left_out],
         "units": views.units(held.plan, answers, "missing"),
         "usage": views.usage(held.plan, answers, executors),
@@ -47,12 +43,11 @@ def _named(question: Question) -> Row:
     }
 
 
-def _question(question: Question, rulings: Mapping[str, Ruling]) -> Row:
-    made = rulings[question.id]
+def _ruled(ruling: Ruling) -> Row:
     return {
-        **_named(question),
-        "folder": question.folder,
-        "outcome": made.outcome,
-        "why": made.why,
-        "opinions": [opinion(name, said) for name, said in made.opinions],
+        **_named(ruling.question),
+        "folder": ruling.question.folder,
+        "outcome": ruling.outcome,
+        "why": ruling.why,
+        "opinions": [opinion(name, said) for name, said in ruling.opinions],
     }

@@ -249,7 +249,8 @@ class Contract:
     sources: bool = False
     """The answer also lists the web pages that it stands on, with the HTTP status of each."""
     change: bool = False
-    """For ``findings``: it is about a change, so each finding also says side and cause."""
+    """It is about a change: for ``findings`` each also says side and cause, for ``examination`` the
+    evidence says its side."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,6 +151,11 @@ def _contract(fields: Mapping[str, Any], scope: str) -> Contract:
         contract = Contract(contract)
     if not isinstance(contract, Contract):
         raise BriefError(f"contract is {contract!r}", remedy="'findings', 'prose' or choice('a', 'b')")
+    if contract.kind == "examination":  # its answers are about findings: without them they would gate nothing
+        raise BriefError(
+            "contract 'examination' is the second wave's own",
+            remedy="'findings', 'prose' or choice('a', 'b')",
+        )
     _check_choice(contract)
     sources = fields.get("sources", contract.sources)
     if not isinstance(sources, bool):

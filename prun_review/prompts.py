@@ -204,7 +204,8 @@ def _change(unit: Unit, diff: Diff, fence: str) -> list[str]:
             "What the author says of the change: a claim to be checked, and never a reason to look less.\n"
             f"{_fenced('TITLE AND DESCRIPTION', said, fence)}"
         )
-    return [*parts, _OF_A_CHANGE] if unit.brief.contract.change else parts
+    reported = unit.brief.contract.change and unit.brief.contract.kind == "findings"
+    return [*parts, _OF_A_CHANGE] if reported else parts
 
 
 _OF_A_CHANGE = """\

@@ -20,22 +20,29 @@ _SAYS = {
 
 
 def rulings_of(examination: Examination) -> Rulings:
-    """What every question that was asked came to.  The order of the results does not matter.
-
-    An answer counts where it is sound and proven.  Of a pair two must say the same; of a claim one
-    proven "confirm" is enough, and it outweighs any "refute".
-    """
-    answers = lay(examination.plan, examination.results)
+    """What every question that was asked came to, by what it is about."""
     same: dict[frozenset[str], Ruling] = {}
     claims: dict[str, Ruling] = {}
-    for question in examination.questions:
-        units = [u for u in examination.plan.units if u.case == question.id]
-        ruling = _ruling(question, [(u, answers.by_unit.get(u.id)) for u in units])
+    for ruling in every_ruling(examination):
+        question = ruling.question
         if question.kind == "same":
             same[frozenset((question.left, question.right))] = ruling
         else:
             claims[question.left] = ruling
     return Rulings(same, claims)
+
+
+def every_ruling(examination: Examination) -> tuple[Ruling, ...]:
+    """One ruling per question, in the order asked.  The order of the results does not matter.
+
+    An answer counts where it is sound and proven.  Of a pair two must say the same; of a claim one
+    proven "confirm" is enough, and it outweighs any "refute".
+    """
+    answers = lay(examination.plan, examination.results)
+    asked: dict[str, list[tuple[Unit, Result | None]]] = {}
+    for unit in examination.plan.units:
+        asked.setdefault(unit.case, []).append((unit, answers.by_unit.get(unit.id)))
+    return tuple(_ruling(q, asked.get(q.id, ())) for q in examination.questions)
 
 
 def opinion_of(unit: Unit, result: Result | None) -> Opinion | None:
