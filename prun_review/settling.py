@@ -54,7 +54,7 @@ def settle(facts: RunFacts, groups: Iterable[Group], *, asked: Asked | None = No
     new = [_group(g) for g in here]
     entries = sorted(filter(_usable, facts.known), key=lambda k: (k.case, k.fingerprint, k.finding.line or 0))
     known = track([_known(k) for k in entries], new)
-    held = [a for a in facts.acceptances if a.kind == "finding" and a.finding and is_fingerprint(a.subject)]
+    held = [a for a in facts.acceptances if _stands(a)]
     valid = sorted((a for a in held if not a.expired), key=_by_name)
     accepted = track(list(map(_acceptance, valid)), new)
     over = sorted((a for a in held if a.expired), key=_by_name)
@@ -73,12 +73,7 @@ def settle(facts: RunFacts, groups: Iterable[Group], *, asked: Asked | None = No
 
 def answered_for(facts: RunFacts) -> Mapping[tuple[str, str], Acceptance]:
     """Who answers for carried blockers: run and finding id, as in :class:`Carried`, -> the acceptance."""
-    valid = [
-        a
-        for a in facts.acceptances
-        if a.kind == "finding" and a.finding and is_fingerprint(a.subject) and not a.expired
-    ]
-    valid.sort(key=_by_name)
+    valid = sorted((a for a in facts.acceptances if _stands(a) and not a.expired), key=_by_name)
     carried = [c for c in facts.carried if c.severity in SEVERITIES and c.members]
     found: Tracks = track(list(map(_acceptance, valid)), list(map(_carried, carried)))
     return {(carried[j].run, carried[j].finding): valid[t.old] for j, t in found.found.items()}
@@ -128,10 +123,16 @@ def _known(known: Known) -> Defect:
     return Defect(known.case, (known.finding, *known.also), known.finding.severity, (known.fingerprint,))
 
 
+def _stands(acceptance: Acceptance) -> bool:
+    """Whether it is one of a finding that could settle something."""
+    lead = acceptance.finding
+    of_finding = acceptance.kind == "finding" and is_fingerprint(acceptance.subject)
+    return of_finding and lead is not None and lead.severity in SEVERITIES
+
+
 def _acceptance(acceptance: Acceptance) -> Defect:
-    lead = acceptance.finding or Finding("")
-    severity = lead.severity if lead.severity in SEVERITIES else SEVERITIES[0]
-    return Defect(acceptance.case, (lead, *acceptance.also), severity, (acceptance.subject,))
+    lead = acceptance.finding or Finding("")  # there is one: see _stands
+    return Defect(acceptance.case, (lead, *acceptance.also), lead.severity, (acceptance.subject,))
 
 
 def _group(group: Group) -> Defect:
