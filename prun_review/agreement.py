@@ -1,17 +1,31 @@
-"""How far two panels agree, and when that cannot be said.
+"""How far panels agree, and when that cannot be said: the rules that every table keeps.
 
 For findings there is no count of "neither reported it", so no kappa: the statistic is the
-proportion of specific agreement (Dice), as a range while pairs are uncertain.  For choices it is
-the raw proportion with a Wilson interval.  Under 10 units only the counts are given, and why.
+proportion of specific agreement (Dice), as a range while pairs are uncertain.  For verdicts and choices
+it is the raw proportion with a Wilson interval, a chance-corrected coefficient beside it.  Under 10
+units only the counts are given, and why.  The formulae are in :mod:`prun_review.coefficients`,
+:mod:`prun_review.intervals` and :mod:`prun_review.unseen`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import sqrt
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-LEAST = 10
-"""Units below which an interval says nothing: 9 of 10 is .60 to .98 already."""
+from prun_review.coefficients import Coefficient, Row, Rows
+from prun_review.intervals import LEAST, Estimate, bca, plural, wilson
+
+__all__ = [
+    *("LEAST", "Estimate", "Raw", "Specific", "estimated", "mean_difference", "psa_interval"),
+    *("raw_agreement", "specific_agreement", "wilson"),
+]
+
+PREFIX = "not estimable: "
+"""How a reason of :class:`Specific` and :class:`Raw` begins."""
+
+Cluster = tuple[Row, ...]
+"""The rows of ratings of one case: what is resampled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,52 +57,66 @@ class Raw:
     why_not: str = ""
 
 
-def wilson(k: int, n: int, z: float = 1.96) -> tuple[float, float]:
-    """Wilson score interval of the proportion ``k`` of ``n``, within 0 to 1.
-
-    Without a trial nothing is known: (0, 1).  ``ValueError`` unless 0 <= k <= n.
-    """
-    if not 0 <= k <= n:
-        raise ValueError(f"{k} of {n} is not a proportion")
-    if n == 0:
-        return 0.0, 1.0
-    p = k / n
-    spread = z * sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    centre = p + z * z / (2 * n)
-    scale = 1 + z * z / n
-    low = 0.0 if k == 0 else max(0.0, (centre - spread) / scale)
-    high = 1.0 if k == n else min(1.0, (centre + spread) / scale)
-    return low, high
-
-
 def specific_agreement(
-    both: int, only_left: int, only_right: int, uncertain: int = 0, *, units: int | None = None
+    both: int,
+    only_left: int,
+    only_right: int,
+    uncertain: int = 0,
+    *,
+    units: int | None = None,
+    doubled: int = 0,
 ) -> Specific:
     """2 both / (2 both + only_left + only_right): 1 when each holds what the other holds.
 
     ``units`` is the number of cases that both answered, where the caller has it; under
-    :data:`LEAST` of them, or of findings in all, only the counts are given.
+    :data:`LEAST` of them, or of findings in all, only the counts are given.  ``doubled``: how many
+    ends of uncertain pairs are findings that another pair holds already.
     """
     counts = (both, only_left, only_right, uncertain)
-    if min(counts) < 0:
+    if min(*counts, doubled) < 0:
         raise ValueError(f"counts below zero: {counts}")
     found = sum(counts)
     why_not = ""
     if found == 0:
-        why_not = "not estimable: neither reported a finding"
+        why_not = f"{PREFIX}neither reported a finding"
     elif found < LEAST:
-        why_not = f"not estimable: {found} {_plural('finding', found)} in all, fewer than {LEAST}"
+        why_not = f"{PREFIX}{found} {plural('finding', found)} in all, fewer than {LEAST}"
     elif units is not None and units < LEAST:
-        why_not = f"not estimable: {units} {_plural('case', units)} answered by both, fewer than {LEAST}"
+        why_not = f"{PREFIX}{units} {plural('case', units)} answered by both, fewer than {LEAST}"
     if why_not:
         return Specific(*counts, None, None, why_not)
     alone = only_left + only_right
-    low = 2 * both / (2 * both + alone + 2 * uncertain)
-    high = 2 * (both + uncertain) / (2 * (both + uncertain) + alone)
-    return Specific(*counts, low, high)
+    held = 2 * both + alone + 2 * uncertain - doubled
+    return Specific(*counts, 2 * both / held, (held - alone) / held)
 
 
-def raw_agreement(agree: int, n: int, *, of: int | None = None) -> Raw:
+def psa_interval(cases: Iterable[tuple[int, int, int]]) -> Estimate:
+    """The 95 % interval of specific agreement, resampling cases.
+
+    ``cases``: for each the findings that are matched, those that are matched or uncertain, and all.
+    The interval runs from the low end with every uncertain pair distinct to the high end with all of
+    them matched; the value is None, as it is a range itself.
+    """
+    counted = list(cases)
+    ends = [bca(counted, _ratio(part)) for part in (0, 1)]
+    n = len(counted)
+    if n < LEAST:
+        return Estimate(None, None, None, n, f"{n} {plural('case', n)} answered by both, fewer than {LEAST}")
+    why_not = next((e.why_not for e in ends if e.why_not), "")
+    if why_not:
+        return Estimate(None, None, None, n, why_not)
+    return Estimate(None, ends[0].low, ends[1].high, n)
+
+
+def _ratio(part: int) -> Callable[[Mapping[tuple[int, int, int], int]], float | None]:
+    def share(cases: Mapping[tuple[int, int, int], int]) -> float | None:
+        held = sum(case[2] * times for case, times in cases.items())
+        return sum(case[part] * times for case, times in cases.items()) / held if held else None
+
+    return share
+
+
+def raw_agreement(agree: int, n: int, *, of: int | None = None, what: str = "question") -> Raw:
     """``agree`` of the ``n`` units that both answered, ``of`` being how many were asked (default n).
 
     ``ValueError`` unless 0 <= agree <= n <= of.
@@ -97,12 +125,60 @@ def raw_agreement(agree: int, n: int, *, of: int | None = None) -> Raw:
     if not 0 <= agree <= n <= asked:
         raise ValueError(f"{agree} agreed of {n} answered of {asked} asked")
     if n == 0:
-        return Raw(agree, n, asked, None, None, "not estimable: no question was answered by both")
+        return Raw(agree, n, asked, None, None, f"{PREFIX}no {what} was answered by both")
     if n < LEAST:
-        why_not = f"not estimable: {n} {_plural('question', n)} answered by both, fewer than {LEAST}"
+        why_not = f"{PREFIX}{n} {plural(what, n)} answered by both, fewer than {LEAST}"
         return Raw(agree, n, asked, None, None, why_not)
     return Raw(agree, n, asked, *wilson(agree, n))
 
 
-def _plural(word: str, n: int) -> str:
-    return word if n == 1 else f"{word}s"
+def estimated(cases: Sequence[Cluster], of: Callable[[Rows], Coefficient], what: str = "case") -> Estimate:
+    """A coefficient of the rows of all cases, with its interval over cases.
+
+    No value under :data:`LEAST` rows (``what`` names one) or cases, nor where all agree: the interval
+    of such a value has no width, which would claim a certainty that nobody has.
+    """
+    cases = [case for case in cases if case]
+    n = sum(map(len, cases))
+    if min(n, len(cases)) < LEAST:
+        return Estimate(None, None, None, n, _few(n, len(cases), what))
+
+    def value(counted: Mapping[Cluster, int]) -> float | None:
+        return of(_rows(counted)).value
+
+    whole = of(_rows(Counter(cases)))
+    if whole.value is None:
+        return Estimate(None, None, None, n, whole.why_not)
+    found = replace(bca(cases, value), n=n)
+    if found.low is None and whole.value == 1:
+        return replace(found, value=None, why_not=f"all {n} agree, so nothing says how sure that is")
+    return found
+
+
+def _few(n: int, cases: int, what: str) -> str:
+    if n < LEAST:
+        return f"{n} {plural(what, n)}, fewer than {LEAST}"
+    return f"{n} {plural(what, n)} in {cases} {plural('case', cases)}, fewer than {LEAST}"
+
+
+def _rows(counted: Mapping[Cluster, int]) -> Counter[Row]:
+    rows: Counter[Row] = Counter()
+    for cluster, times in counted.items():
+        for row in cluster:
+            rows[row] += times
+    return rows
+
+
+def mean_difference(cases: Sequence[tuple[int, ...]], what: str = "pair") -> Estimate:
+    """The mean of all differences, with its interval over cases; nothing under :data:`LEAST` of them."""
+    cases = [case for case in cases if case]
+    n = sum(map(len, cases))
+    if min(n, len(cases)) < LEAST:
+        return Estimate(None, None, None, n, _few(n, len(cases), what))
+
+    def mean(counted: Mapping[tuple[int, ...], int]) -> float | None:
+        return sum(sum(case) * t for case, t in counted.items()) / sum(
+            len(case) * t for case, t in counted.items()
+        )
+
+    return replace(bca(cases, mean), n=n)

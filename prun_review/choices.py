@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from prun_review.independence import dependence, known
+from prun_review.choicerows import reading
+from prun_review.independence import families
 from prun_review.model import ExecutorInfo, Result
 
 
@@ -21,6 +22,8 @@ class Ballots:
     """The option with strictly the most votes; None without one."""
     dissent: tuple[str, ...]
     """Executors whose vote is not the winner; all of them where there is none."""
+    voices: tuple[tuple[tuple[str, ...], str], ...] = ()
+    """Executors that depend on each other, and the one vote that they have together; empty if they differ."""
 
 
 def ballots(results: Sequence[Result], executors: Mapping[str, ExecutorInfo]) -> Ballots:
@@ -33,31 +36,24 @@ def ballots(results: Sequence[Result], executors: Mapping[str, ExecutorInfo]) ->
     for result in sorted(results, key=lambda r: (rank.get(r.executor, len(rank)), r.executor)):
         if result.choice is not None:
             said.setdefault(result.executor, []).append(result.choice.option)
-    votes = {name: _most(options) for name, options in said.items()}
-    blocs = [{votes[name] for name in family} for family in _families(list(votes), executors)]
-    winner = _most([options.pop() for options in blocs if len(options) == 1])
-    return Ballots(
-        votes, winner or None, tuple(name for name, vote in votes.items() if vote != winner or not vote)
-    )
+    votes = {name: most(options) for name, options in said.items()}
+    voices = [(tuple(family), _together(votes, family)) for family in families(list(votes), executors)]
+    winner = most([option for _, option in voices])
+    dissent = tuple(name for name, vote in votes.items() if vote != winner or not vote)
+    return Ballots(votes, winner or None, dissent, tuple(voices))
 
 
-def _most(options: Sequence[str]) -> str:
-    """The option named strictly most often, or empty."""
-    ranked = Counter(option for option in options if option).most_common(2)
+def _together(votes: Mapping[str, str], family: Sequence[str]) -> str:
+    options = {votes[name] for name in family}
+    return options.pop() if len(options) == 1 else ""
+
+
+def most(words: Sequence[str]) -> str:
+    """The word said strictly most often, or empty; empty words do not count."""
+    ranked = Counter(word for word in words if word).most_common(2)
     if not ranked or (len(ranked) == 2 and ranked[0][1] == ranked[1][1]):
         return ""
     return ranked[0][0]
-
-
-def _families(names: Sequence[str], executors: Mapping[str, ExecutorInfo]) -> list[list[str]]:
-    """Executors grouped by whom they depend on."""
-    families: list[list[str]] = []
-    for name in names:
-        mine = [
-            f for f in families if any(dependence(known(name, executors), known(o, executors)) for o in f)
-        ]
-        families = [f for f in families if f not in mine] + [[*(n for f in mine for n in f), name]]
-    return families
 
 
 def table(
@@ -102,4 +98,5 @@ def table(
         },
         "winner": counted.winner,
         "dissent": list(counted.dissent),
+        **reading(options, criteria, results, counted.votes, counted.voices, counted.winner),
     }

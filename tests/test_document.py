@@ -98,10 +98,11 @@ def test_findings_are_sorted_by_class_and_weight() -> None:
     shown = [(f["class"], f["severity"], f["blocking"]) for f in made["findings"]]
     assert shown == [
         ("consensus", "critical", True),
-        ("single", "high", False),
+        ("single", "high", True),
         ("single", "low", False),
         ("ungrounded", "low", False),
     ]
+    assert [f["decided"]["code"] for f in made["findings"]] == ["consensus", "unresolved", "off", "off"]
     first = made["findings"][0]
     assert first["executors"] == ["codex", "sonnet"]
     assert first["id"] == first["members"][0]["id"] == f"{PAIR[0].slug}#4"
@@ -206,11 +207,11 @@ def test_repeats_are_one_vote_and_dependent_executors_one_together() -> None:
 def test_agreement_counts_pairs_and_cases() -> None:
     results = (result(PAIR[0], SQL, LEAK), AGREED[1], result(BILLING[0], STYLE), lost(BILLING[1]))
     (row,) = build((*PAIR, *BILLING), results)["agreement"]["findings"]
-    counts = {k: v for k, v in row.items() if k not in ("psa", "why_not")}
-    assert counts == {
+    wanted = {
         "left": "codex", "right": "sonnet", "independent": True, "cases_both": 1, "cases_asked": 2,
         "both": 1, "only_left": 1, "only_right": 0, "uncertain": 0,
     }  # fmt: skip
+    assert {key: row[key] for key in wanted} == wanted
     assert (row["psa"] is None) == bool(row["why_not"])
 
 
