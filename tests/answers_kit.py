@@ -8,6 +8,7 @@ from typing import Any
 
 from prun_review.contract import KINDS, Judged, judge_answer
 from prun_review.model import Contract
+from prun_review.rulings import CLAIM, SAME
 
 FINDING: dict[str, Any] = {
     "title": "eval on file content",
@@ -50,8 +51,34 @@ CHOICE: dict[str, Any] = {
     "confidence": 0.6,
     "would_change_mind": "a benchmark of many writers",
 }
+CONFIRMED: dict[str, Any] = {
+    "conclusion": "The claim holds: the file is evaluated as it is.",
+    "files": "src/x.py",
+    "open_items": "none",
+    "verification": "read src/x.py from top to bottom",
+    "examined": ["src/x.py"],
+    "word": "confirm",
+    "reason": "load() hands the text of the file to eval, and nothing checks it before.",
+    "severity": "critical",
+    "file": "src/x.py",
+    "line": 4,
+    "quote": "return eval(open(path).read())",
+}
+CANNOT_TELL: dict[str, Any] = CONFIRMED | {
+    "conclusion": "It depends on callers that are not part of this tree.",
+    "word": "cannot-tell",
+    "reason": "Whether the path is a user's is decided by callers outside of this tree.",
+    **dict.fromkeys(("severity", "file", "line", "quote")),
+}
+YES: dict[str, Any] = {key: value for key, value in CONFIRMED.items() if key != "severity"} | {
+    "word": "yes",
+    "conclusion": "Both are about the call of eval.",
+    "reason": "Both are gone once eval is replaced by json.loads.",
+}
+CLAIMED = Contract("examination", CLAIM)
+PAIRED = Contract("examination", SAME)
 TWO = Contract("choice", ("jsonl", "sqlite"), ("safety", "grep"))
-CONTRACTS = {"findings": Contract(), "choice": TWO, "prose": Contract("prose")}
+CONTRACTS = {"findings": Contract(), "choice": TWO, "prose": Contract("prose"), "examination": CLAIMED}
 SLUG = "probe-injection-auth-codex-1a2b3c4d"
 
 

@@ -111,7 +111,7 @@ def _objects(schema: Any) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("change", [False, True])
 @pytest.mark.parametrize("sources", [False, True])
-@pytest.mark.parametrize("kind", ["findings", "choice"])
+@pytest.mark.parametrize("kind", ["findings", "choice", "examination"])
 def test_schemas_stay_inside_the_vendors_strict_subset(kind: str, sources: bool, change: bool) -> None:
     schema = KINDS[kind].schema(replace(CONTRACTS[kind], sources=sources, change=change))
     assert schema is not None
@@ -130,7 +130,8 @@ def test_schemas_stay_inside_the_vendors_strict_subset(kind: str, sources: bool,
                 "additionalProperties",
             }
             assert set(field) <= allowed
-    assert len(_objects(schema)) == 2 + sources + (change and kind == "findings")
+    inner = {"findings": 1 + sources + change, "choice": 1 + sources, "examination": 0}
+    assert len(_objects(schema)) == 1 + inner[kind]
 
 
 def test_only_a_contract_about_a_change_asks_for_side_and_cause() -> None:
@@ -192,7 +193,7 @@ def test_later_kinds_win() -> None:
 
     mine = Mine()
     assert kinds([mine])["prose"] is mine
-    assert set(kinds()) == {"findings", "choice", "prose"} == {k.kind for k in BUILT_IN}
+    assert set(kinds()) == {"findings", "choice", "prose", "examination"} == {k.kind for k in BUILT_IN}
 
 
 # --- wrapping (C3): however it is wrapped, it is the same answer -----------------------------
@@ -941,7 +942,7 @@ SPOILT = st.builds(
 
 
 @settings(deadline=None)
-@given(JSONISH | SPOILT | st.text(), st.sampled_from(["findings", "choice", "prose"]))
+@given(JSONISH | SPOILT | st.text(), st.sampled_from(["findings", "choice", "prose", "examination"]))
 def test_nothing_raises_and_nothing_invalid_passes(value: Any, kind: str) -> None:
     for got in (judged(value, kind=kind), judged(text=_text(value), kind=kind)):
         if got.violations:
