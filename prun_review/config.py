@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from prun_review.budget import Budget
 from prun_review.errors import ConfigError
 from prun_review.model import SEVERITIES
-from prun_review.policy import Policy
+from prun_review.policy import Policy, in_range, range_of
 
 PLACE = "[tool.prun_review]"
 
@@ -163,7 +163,8 @@ class Config:
     """Policies of single panels folders (``panels/design``), over ``gate``."""
     executor_tables: Mapping[str, ExecutorConfig] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)
-    """Option name -> where its value came from."""
+    """Option name -> where its value came from.  Of policies every key that was set: ``gate.high``,
+    ``folders.panels/x.high``."""
 
     def executor(self, name: str) -> ExecutorConfig:
         """The table of an executor; an empty one where there is none."""
@@ -209,21 +210,32 @@ def load(
     ``ConfigError`` names key, place and remedy.
     """
     config = Config()
-    sources = dict.fromkeys(_KEYS, "default")
+    sources = dict.fromkeys(_KEYS, "default") | {f"gate.{f.name}": "default" for f in fields(Policy)}
     layers = (("pyproject.toml", table), ("environment", environment or {}), ("command line", options or {}))
     for where, given in layers:
         place = PLACE if where == "pyproject.toml" else where
-        for key, value in given.items():
-            name = key.replace("-", "_")
+        named = {key.replace("-", "_"): value for key, value in given.items()}
+        for name in sorted(named, key=lambda name: name == "folders"):  # over gate, wherever that stands
             _known(name, _KEYS, place)
-            config = _set(config, name, value, place)
-            sources[name] = where
+            config = _set(config, name, named[name], place)
+            sources |= dict.fromkeys(_names(name, named[name]), where)
     return replace(config, sources=sources)
+
+
+def _names(name: str, value: Any) -> Iterator[str]:
+    """The names under which the source of a value is recorded: of a policy also each key that it sets."""
+    yield name
+    tables = {name: value} if name == "gate" else {}
+    if name == "folders":
+        tables = {f"folders.{str(folder).strip('/')}": table for folder, table in value.items()}
+        yield from tables
+    for prefix, table in tables.items():
+        yield from (f"{prefix}.{str(key).replace('-', '_')}" for key in table)
 
 
 def _set(config: Config, name: str, value: Any, place: str) -> Config:
     if name == "gate":
-        return replace(config, gate=_table(Policy(), value, f"{place[:-1]}.gate]"))
+        return replace(config, gate=_table(config.gate, value, f"{place[:-1]}.gate]"))
     if name == "egress":
         return replace(config, egress=_table(Egress(), value, f"{place[:-1]}.egress]"))
     if name == "folders":
@@ -276,6 +288,8 @@ def _table(base: Any, value: Any, place: str) -> Any:
         name = str(key).replace("-", "_")
         _known(name, known, place)
         changes[name] = _check(name, getattr(base, name), item, place)
+        if isinstance(base, Policy) and not in_range(name, changes[name]):
+            raise ConfigError(f"{name} is {changes[name]}", place=place, remedy=f"{name} is {range_of(name)}")
     return replace(base, **changes)
 
 

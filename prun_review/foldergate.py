@@ -8,12 +8,15 @@ from dataclasses import fields
 from prun_review.answers import doubts, trouble
 from prun_review.changegate import accepted, reviewed
 from prun_review.choices import Ballots
-from prun_review.consensus import CLASSES, Group
+from prun_review.consensus import Group
 from prun_review.folders import Folder
 from prun_review.independence import dependence, independents, known
 from prun_review.model import Reason, RunFacts
 from prun_review.policy import quorum_of
 from prun_review.verdict import number, short, some, tally
+
+COMPARED = ("consensus", "contested", "uncertain", "single")
+"""The classes of findings that the executors were compared on."""
 
 WORTH = (
     "one vendor's word is an opinion: about 1 in 8 findings of a single reviewer is wrong, "
@@ -163,23 +166,19 @@ def _expired(folder: Folder) -> list[_Row]:
 def concord(folder: Folder) -> tuple[int, int]:
     """How many findings independent executors hold together, and how many single voices there are.
 
-    An uncertain pair is two voices; one that a third refutes is still held by those who hold it.  What
-    is not compared, or taken out by the change, a person or the baseline, is not counted.
+    An uncertain pair is two voices, and one that another vendor refuted is one.  What is not compared,
+    or is taken out by the change, a person or the baseline, is not counted.
     """
     both = others = 0
-    for one in folder.decisions():
-        group = one.group
-        if one.code in ("beside", "accepted", "known") or group.kind not in CLASSES[:-1]:
+    for group in folder.groups:
+        known_before = group.id in folder.settled.known or group.id in folder.settled.accepted
+        if group.beside or known_before or group.kind not in COMPARED:
             continue
-        if group.kind == "consensus" or (group.kind == "contested" and _together(group, folder)):
+        if group.kind == "consensus" or (group.kind == "contested" and group.examined != "refuted"):
             both += 1
         else:
             others += 2 if group.kind == "uncertain" else 1
     return both, others
-
-
-def _together(group: Group, folder: Folder) -> bool:
-    return group.examined == "confirmed" or len(independents(group.executors, folder.executors)) > 1
 
 
 def _agreement(folder: Folder) -> list[_Row]:

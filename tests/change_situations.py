@@ -285,12 +285,13 @@ PERSONS = [
         "failed:network", "one-vendor", units=(CODEX, MINI), facts=away()),
     row("an executor that answered is not away: what it found counts", "FAIL", AGREED, "consensus",
         facts=away(), line="FAIL (1 critical)"),
-    row("it answered with a critical, the other is clean: as ever", "PASS", held(SQL), facts=away(),
-        line="PASS (1 critical held by one vendor only)"),
+    row("it answered with a critical, the other is clean: as ever", "INCOMPLETE", held(SQL), "unresolved",
+        facts=away(), line="INCOMPLETE (2 of 2 units answered; unresolved; 1 critical to be settled)"),
     row("it answered and found a blocker, the other is lost", "INCOMPLETE",
-        (result(CODEX, SQL), lost(SONNET, reason="network")), "failed:network", "one-vendor", facts=away()),
+        (result(CODEX, SQL), lost(SONNET, reason="network")), "failed:network", "one-vendor", "unresolved",
+        facts=away()),
     row("it answered, and broke the contract", "INCOMPLETE", (broken(CODEX, SQL), CLEAN[1]),
-        "contract", "one-vendor", facts=away()),
+        "contract", "one-vendor", "unresolved", facts=away()),
     row("no result at all is no outage", "INCOMPLETE", (CLEAN[1],), "missing-result", "one-vendor",
         facts=away()),
     *(row(f"{reason} is no outage", "INCOMPLETE", (lost(CODEX, status, reason), CLEAN[1]),
@@ -306,8 +307,8 @@ PERSONS = [
     row("only in the case without it one word is enough to fail", "FAIL",
         (*held(LEAK), lost(BILLING[0], reason="network"), result(BILLING[1], SQL)), "single-finding",
         units=(*PAIR, *BILLING), facts=away(),
-        line="FAIL (1 critical; codex away for 1 unit (network), accepted by Ada until 2026-12-05; "
-        "1 high held by one vendor only)"),
+        line="FAIL (1 critical; also incomplete: unresolved; codex away for 1 unit (network), "
+        "accepted by Ada until 2026-12-05; 1 high to be settled)"),
 ]  # fmt: skip
 
 KNOWN = [

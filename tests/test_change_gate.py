@@ -31,7 +31,7 @@ def test_situation_of_a_change_is_a_valid_document(row: Row) -> None:
     assert document.facts_of(made) == facts(**row.facts)
     assert made["verdict"]["outcome"] == row.outcome
     blocking = {f["id"]: f["outcome"] for f in made["findings"] if f["blocking"]}
-    codes = ("consensus", "single-finding", "uncertain", "contested", "ungrounded")
+    codes = ("consensus", "single-finding", "uncertain", "contested", "unresolved", "refuted", "ungrounded")
     decided = [r for r in made["verdict"]["reasons"] if r["code"] in codes]
     assert len(blocking) == len(decided), "the rows say of each finding what the verdict says"
 
@@ -67,7 +67,7 @@ def test_counts_tell_the_kinds_of_what_was_not_asked_apart() -> None:
     counts = verdict(DIFF, CLEAN, plan={"not_asked": left_out}, **AUTH).counts
     assert (counts["cases_untouched"], counts["cases_not_asked"], counts["cases_skipped"]) == (2, 0, 0)
     beside = verdict(PAIR, (result(CODEX, BESIDE), result(SONNET, BESIDE_REWORDED)), **AUTH).counts
-    assert (beside["critical_beside"], beside["critical_alone"], beside["blocking"]) == (1, 0, 0)
+    assert (beside["critical_beside"], beside["critical_open"], beside["blocking"]) == (1, 0, 0)
 
 
 def test_long_lists_are_counted_and_not_shown_whole() -> None:
