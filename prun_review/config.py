@@ -20,6 +20,9 @@ from prun_review.policy import Policy, in_range, range_of
 
 PLACE = "[tool.prun_review]"
 
+REPEATS = 100
+"""The most often that one executor is asked the same."""
+
 
 @dataclass(frozen=True, slots=True)
 class ExecutorConfig:
@@ -249,6 +252,8 @@ def _set(config: Config, name: str, value: Any, place: str) -> Config:
         raise ConfigError(f"timeout must be above 0 s, got {checked}", place=place, remedy="timeout = 900")
     if name in ("stall", "retries", "retry_wait", "examine_limit", "repeat") and checked < 0:
         raise ConfigError(f"{name} is {checked}", place=place, remedy=f"{name} = 0 turns it off")
+    if name == "repeat" and checked > REPEATS:
+        raise ConfigError(f"repeat is {checked}", place=place, remedy=f"{REPEATS} at most")
     if name == "budget":
         Budget.parse(checked)
     if name in ("panels", "executors", "offline_executors") and not checked:

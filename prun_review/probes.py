@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from prun_review.config import REPEATS
 from prun_review.errors import BriefError
 from prun_review.model import MAX_DIFF, Brief, Contract
 
@@ -61,9 +62,10 @@ def brief(
     and only with ``access="full"``.  executors: who is asked, instead of the configured ones.  needs:
     what they must provide (``"mcp:gmail"``), as ``provides`` in executor tables declares it.  access:
     ``"read"`` (default), ``"run"``, ``"full"``.  timeout: seconds per attempt.  repeat: how often
-    each executor is asked.  scope: ``"diff"`` asks about what a change does (``--prun-base``) to the
-    files that ``reads`` names; the case is not asked where none of them changed.  max_diff: characters
-    of the diff in one prompt; over it the case is split by file into several.
+    each executor is asked, where ``--prun-repeat`` does not say it.  scope: ``"diff"`` asks about what a
+    change does (``--prun-base``) to the files that ``reads`` names; the case is not asked where none of
+    them changed.  max_diff: characters of the diff in one prompt; over it the case is split by file into
+    several.
     """
     import pytest
 
@@ -125,8 +127,8 @@ def shape(fields: Mapping[str, Any]) -> Shape:
         if not executors:
             raise BriefError("executors is empty", remedy="leave it out for the configured executors")
     repeat = fields.get("repeat", 1)
-    if not isinstance(repeat, int) or isinstance(repeat, bool) or not 1 <= repeat <= 100:
-        raise BriefError(f"repeat is {repeat!r}", remedy="a whole number from 1 to 100")
+    if not isinstance(repeat, int) or isinstance(repeat, bool) or not 1 <= repeat <= REPEATS:
+        raise BriefError(f"repeat is {repeat!r}", remedy=f"a whole number from 1 to {REPEATS}")
     needs = tuple(dict.fromkeys(_strings("needs", fields.get("needs", ()))))
     scope, max_diff = _scope(fields)
     return Shape(_contract(fields, scope), executors, needs, repeat, scope, max_diff)

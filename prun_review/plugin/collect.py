@@ -135,8 +135,9 @@ class Collector:
         if not asked:
             texts = "; ".join(text for _, _, text in left_out)
             return [pytest.param(Asked(""), marks=pytest.mark.skip(f"not asked: {texts}"))], [NOT_ASKED_ID]
-        pairs = [Asked(name, n) for name in asked for n in range(1, wanted.repeat + 1)]
-        return pairs, [name if wanted.repeat == 1 else f"{name}~{n}" for name, n in pairs]
+        repeat = self.config.repeat or wanted.repeat  # the command line's word, else the probe's
+        pairs = [Asked(name, n) for name in asked for n in range(1, repeat + 1)]
+        return pairs, [name if repeat == 1 else f"{name}~{n}" for name, n in pairs]
 
     def _can_answer(self, name: str, kind: str) -> bool:
         """Whether an executor takes the contract; unknown executors and kinds fail later, by name."""
