@@ -39,9 +39,9 @@ def _gather(pool: Sequence[Held], edges: Sequence[Edge]) -> list[list[int]]:
         # Two findings of one executor are never compared: one fix for both and a third makes them one.
         return frozenset((i, j)) in linked or (edge.settled and pool[i].executor == pool[j].executor)
 
-    def order(edge: Edge) -> tuple[int, float, str, str]:
+    def order(edge: Edge) -> tuple[int, float, list[str]]:
         kind = 2 if edge.outcome != "match" else 1 if edge.dependence else 0
-        return kind, -edge.score, pool[edge.left].first.id, pool[edge.right].first.id
+        return kind, -edge.score, sorted(pool[i].first.id for i in (edge.left, edge.right))
 
     for edge in sorted(edges, key=order):
         one, other = home[edge.left], home[edge.right]

@@ -86,7 +86,7 @@ def test_the_schema_has_the_words_of_the_contract_and_no_key_too_many(
 
 def test_the_payloads_of_these_tests_are_valid() -> None:
     for payload, contract in ((CONFIRMED, CLAIMED), (CANNOT_TELL, CLAIMED), (YES, PAIRED)):
-        assert Draft202012Validator(KIND.schema(contract)).is_valid(payload)
+        assert Draft202012Validator(KIND.schema(contract) or False).is_valid(payload)
 
 
 @pytest.mark.parametrize("given", ["examination", Contract("examination", CLAIM)])
