@@ -10,6 +10,7 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any
@@ -35,7 +36,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 def start(facts: RunFacts, plan: Plan) -> dict[str, Any]:
     """The document of a run that begins: everything planned, nothing answered, no verdict."""
-    return _assemble("started", None, gate.gather(facts, plan, (), {}), {})
+    return _assemble("started", None, Gathered(gate.gather(facts, plan, (), {}), {}))
 
 
 def build(
@@ -51,9 +52,18 @@ def build(
     Deterministic: the order of ``results`` does not matter.  Only JSON values, no lone surrogates, no
     NaN.  Raises what ``same`` raises; a caller that cannot build the document has no verdict.
     """
-    evidence, crossings = gather(facts, plan, results, same=same, examination=examination)
-    status = "interrupted" if "interrupted" in facts.stopped else "finished"
-    return _assemble(status, gate.judge(evidence), evidence, crossings, same, examination)
+    return complete(gather(facts, plan, results, same=same, examination=examination))
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """What the document of a run is made of."""
+
+    evidence: gate.Evidence
+    crossings: Mapping[str, Crossing]
+    """The cross-check of every case."""
+    examination: Examination = NOTHING
+    same: Same | None = None
 
 
 def gather(
@@ -63,8 +73,8 @@ def gather(
     *,
     same: Same | None = None,
     examination: Examination = NOTHING,
-) -> tuple[gate.Evidence, dict[str, Crossing]]:
-    """What the verdict on a run is made of, and the cross-check of every case."""
+) -> Gathered:
+    """Cross-check the cases, and lay out what the verdict is made of."""
     answers = lay(plan, results)
     executors = views.executors_of(facts, plan)
     by_case: dict[str, list[Result]] = {}
@@ -75,17 +85,17 @@ def gather(
     rulings = rulings_of(examination)
     crossings = {case: cross(found, executors, same=same, rulings=rulings) for case, found in by_case.items()}
     groups = {case: crossing.groups for case, crossing in crossings.items()}
-    return gate.gather(facts, plan, results, groups), crossings
+    return Gathered(gate.gather(facts, plan, results, groups), crossings, examination, same)
 
 
-def _assemble(
-    status: str,
-    verdict: Verdict | None,
-    evidence: gate.Evidence,
-    crossings: Mapping[str, Crossing],
-    same: Same | None = None,
-    examination: Examination = NOTHING,
-) -> dict[str, Any]:
+def complete(gathered: Gathered) -> dict[str, Any]:
+    """The document of a run that ended, as :func:`build` gives it."""
+    status = "interrupted" if "interrupted" in gathered.evidence.facts.stopped else "finished"
+    return _assemble(status, gate.judge(gathered.evidence), gathered)
+
+
+def _assemble(status: str, verdict: Verdict | None, gathered: Gathered) -> dict[str, Any]:
+    evidence, crossings = gathered.evidence, gathered.crossings
     facts, plan, answers, folders = evidence.facts, evidence.plan, evidence.answers, evidence.folders
     executors: dict[str, ExecutorInfo] = views.executors_of(facts, plan)
     document = {
@@ -100,8 +110,8 @@ def _assemble(
         "units": views.units(plan, answers, "planned" if verdict is None else "missing"),
         "findings": findingviews.findings(folders, change=reviewed(facts)),
         "pairs": findingviews.pairs(crossings),
-        "examination": examviews.examination(facts, examination),
-        "agreement": agreement(plan, answers, crossings, executors, same=same),
+        "examination": examviews.examination(facts, gathered.examination),
+        "agreement": agreement(plan, answers, crossings, executors, same=gathered.same),
         "causes": [] if verdict is None else views.causes(plan, answers),
         "usage": views.usage(plan, answers, executors),
         "not_asked": [encode(n) for n in plan.not_asked],

@@ -142,10 +142,15 @@ def _finding_reasons(folder: Folder) -> list[_Row]:
 
 def describe(group: Group) -> str:
     """A finding in one line: severity, title, place and why its class."""
+    return f"{headline(group)}; {group.reason}"
+
+
+def headline(group: Group) -> str:
+    """Severity, title and place of a finding."""
     first = group.lead
     place = f"{first.file}:{first.line}" if first.file and first.line else first.file or "no place"
     place += " (old side)" if first.file and first.side == "old" else ""
-    return f"{group.severity}: {short(first.title)} ({place}); {group.reason}"
+    return f"{group.severity}: {short(first.title)} ({place})"
 
 
 def _expired(folder: Folder) -> list[_Row]:

@@ -485,7 +485,7 @@ class Verdict:
     """Panels folder -> PASS, FAIL, INCOMPLETE or NOT ASKED (report-mode folders: ``report: X``)."""
     counts: Mapping[str, int] = field(default_factory=dict)
     line: str = ""
-    """The verdict as one line, remarks included: ``PASS (2 critical held by one vendor only)``."""
+    """The verdict as one line, remarks included: ``PASS (1 high accepted by Ada)``."""
 
 
 @dataclass(frozen=True, slots=True)

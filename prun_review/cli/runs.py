@@ -6,11 +6,14 @@ import sys
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from prun_review.errors import PrunError
 from prun_review.model import Reason, Verdict
 from prun_review.renderers.escape import one_line
+
+if TYPE_CHECKING:
+    from prun_review.gate import Evidence
 
 UNREADABLE = "unreadable-run"
 LATEST = "latest"
@@ -24,6 +27,8 @@ class Judged:
 
     document: dict[str, Any]
     verdict: Verdict
+    evidence: Evidence
+    """What the verdict was made of, but for what is wrong with the stored files."""
 
 
 def find(run: str | None) -> Path:
@@ -102,7 +107,8 @@ def judge(path: Path) -> Judged:
     record = rundir.open_run(path)
     facts = documents.facts_of(record.document)
     same = extensions.same_finding(extensions.manager())
-    document = documents.build(facts, record.plan, record.results, same=same, examination=record.examination)
+    gathered = documents.gather(facts, record.plan, record.results, same=same, examination=record.examination)
+    document = documents.complete(gathered)
     verdict = documents.verdict_of(document)
     # Without their folder, so that they count in a folder in report mode too.
     problems = [replace(problem, folder="") for problem in record.problems]
@@ -113,7 +119,7 @@ def judge(path: Path) -> Judged:
     if problems:
         verdict = conclude([*problems, *verdict.reasons], verdict.folders, verdict.counts)
         document["verdict"] = encode(verdict)
-    return Judged(document, verdict)
+    return Judged(document, verdict, gathered.evidence)
 
 
 def unreadable(error: Exception) -> Verdict:

@@ -310,3 +310,49 @@ def test_the_word_latest_is_the_latest_run(tmp_path: Path, verb: str) -> None:
     path = store(tmp_path, now=1.85e9)
     status, out, errors = call(verb, "latest", cwd=tmp_path)
     assert (status, path.name in out + errors) == (0, True)
+
+
+# --- how it came about ----------------------------------------------------------------------------
+
+
+def test_explain_prints_the_derivation_and_nothing_else(tmp_path: Path) -> None:
+    path = store(tmp_path, both(SQL))
+    status, out, errors = call("gate", "--explain", cwd=tmp_path)
+    assert (status, errors) == (1, "")
+    first, second, *rest = out.splitlines()
+    assert (first, second) == (path.name, "FAIL (1 critical)")
+    assert f"  FAIL <- {FOLDER}" in rest
+    assert any(line.startswith("      FAIL <- [consensus] critical: ") for line in rest)
+
+
+def test_explain_as_json_is_the_same_verdict_with_its_derivation(tmp_path: Path) -> None:
+    store(tmp_path, both(SQL))
+    _, plain = gate(tmp_path)
+    status, out, errors = call("gate", "--explain", "--json", cwd=tmp_path)
+    found = json.loads(out)
+    assert (status, errors) == (1, "")
+    assert found.pop("explain")["outcome"] == "FAIL"
+    assert found == plain
+
+
+def test_explain_takes_a_partial_run_as_the_gate_does(tmp_path: Path) -> None:
+    store(tmp_path, CLEAN, plan=Plan((CODEX, SONNET), partial="2 of 9 units, -k"))
+    status, out, _ = call("gate", "--explain", cwd=tmp_path)
+    assert status == 1
+    assert "    INCOMPLETE: [partial] partial: 2 of 9 units, -k" in out.splitlines()
+
+
+def test_explain_of_a_run_that_cannot_be_judged(tmp_path: Path) -> None:
+    path = store(tmp_path)
+    edit("run.json", lambda text: text.replace('"started"', '"begun"'))(path)
+    status, out, _ = call("gate", path.name, "--explain", cwd=tmp_path)
+    assert status == 1
+    assert out.splitlines()[1].startswith("INCOMPLETE: ")
+
+
+def test_foreign_text_in_an_explanation_is_inert(tmp_path: Path) -> None:
+    hostile = replace(SQL, title=HOSTILE, detail=HOSTILE, category=HOSTILE)
+    store(tmp_path, (result(CODEX, hostile), CLEAN[1]))
+    _, out, _ = call("gate", "--explain", cwd=tmp_path)
+    assert not is_active(out)
+    assert all(len(line) < 700 for line in out.splitlines())
