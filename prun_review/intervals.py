@@ -65,7 +65,8 @@ def bca(units: Iterable[T], statistic: Statistic[T], *, draws: int = DRAWS, seed
     A value without an interval comes back where there are fewer than :data:`LEAST` units, where every
     resample gives the same, or where too many of them give none.
     """
-    counted = Counter(units)
+    given = Counter(units)
+    counted = {kind: given[kind] for kind in sorted(given, key=repr)}  # sums do not depend on the order
     n = sum(counted.values())
     value = statistic(counted) if n else None
     if value is None:
@@ -88,7 +89,7 @@ def _resampled(
     counted: Mapping[T, int], n: int, statistic: Statistic[T], draws: int, seed: int
 ) -> list[float]:
     """The values of the resamples that have one, sorted."""
-    kinds = sorted(counted, key=repr)
+    kinds = list(counted)
     codes = [code for code, kind in enumerate(kinds) for _ in range(counted[kind])]
     rng = Random(seed)
     values = []
