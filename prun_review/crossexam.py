@@ -143,7 +143,7 @@ class _Hall:
         mode: str,
         same: Same | None,
     ) -> _Hall:
-        evidence, crossings = gather(facts, plan, results, same=same, examination=examination)
+        gathered = gather(facts, plan, results, same=same, examination=examination)
         executors = executors_of(facts, plan)
         asked: dict[str, set[str]] = {}
         for unit in plan.units:
@@ -151,8 +151,8 @@ class _Hall:
         used = {unit.executor for unit in plan.units}
         able = [n for n in executors if n in used and "examination" in contracts.get(n, ())]
         return cls(
-            evidence.folders,
-            crossings,
+            gathered.evidence.folders,
+            gathered.crossings,
             rulings_of(examination),
             executors,
             {case: sorted(able, key=lambda n: n not in names) for case, names in asked.items()},
