@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,11 +14,15 @@ from hypothesis import strategies as st
 
 from prun_review import document
 from prun_review.config import load
+from prun_review.consensus import CLASSES
 from prun_review.errors import ConfigError
-from prun_review.model import SEVERITIES, Plan
+from prun_review.fingerprints import fingerprint
+from prun_review.folders import judge
+from prun_review.model import SEVERITIES, Acceptance, Plan
 from prun_review.policy import RULES, Policy, grave, quorum_of, rule_of, settings, within
-from tests.gate_situations import CLEAN, PAIR
-from tests.gatekit import FOLDER, facts
+from tests.gate_situations import CLEAN, PAIR, held
+from tests.gatekit import CASE, FOLDER, LEAK, SQL, facts, result, verdict
+from tests.rule_situations import group
 
 
 @pytest.mark.parametrize(
@@ -193,3 +199,60 @@ def test_a_stored_run_can_print_the_policy_with_its_sources() -> None:
     assert stored["low"] == {"value": "consensus", "source": "block and rule"}
     assert stored["choices"] == {"value": "report", "source": "default"}
     assert document.start(replace(run, finished=None), Plan(PAIR))["policy"][FOLDER] == stored
+
+
+# --- the README says the same -----------------------------------------------------------------------
+
+SECTION = (
+    (Path(__file__).parent.parent / "README.md")
+    .read_text(encoding="utf-8")
+    .split("## What the verdict means")[1]
+    .split("\n## ")[0]
+)
+CELLS = [
+    [cell.strip() for cell in line.strip("|").split("|")]
+    for line in SECTION.split("| a finding is |")[1].split("\n\n")[0].splitlines()[2:]
+]
+
+
+@pytest.mark.parametrize("cells", CELLS, ids=lambda cells: cells[0])
+def test_the_table_of_rules_is_what_the_gate_does(cells: list[str]) -> None:
+    words, *expected = cells
+    kind = words.split(":")[0].split(",")[0]
+    severity = "critical" if words.endswith("critical") else "high"
+    agreed = severity if kind == "consensus" else ""
+    more: dict[str, Any] = {"grounding": "ungrounded"} if kind == "ungrounded" else {}
+    examined = "refuted" if "refuted" in words else ""
+    for rule, outcome in zip(RULES, expected, strict=True):
+        one = group(kind, severity, agreed, examined=examined, **more)
+        key: dict[str, Any] = {severity: rule}
+        said = judge(one, Policy(**key))
+        assert said.outcome == outcome.replace("said", "")
+        if outcome == "said":
+            assert said.code == "refuted"
+
+
+def test_the_table_of_rules_has_every_class() -> None:
+    assert {cells[0].split(":")[0].split(",")[0] for cells in CELLS} == set(CLASSES)
+
+
+def test_the_example_of_a_policy_is_one() -> None:
+    table = tomllib.loads(SECTION.split("```toml\n")[1].split("```")[0])["tool"]["prun_review"]
+    config = load(table)
+    assert rule_of(config.policy("panels/security"), "medium") == "consensus"
+    assert config.policy("panels/design") == replace(config.gate, choices="majority", unresolved=-1)
+    assert (config.gate.unresolved, config.gate.choices) == (2, "report")
+
+
+def test_the_line_that_is_shown_is_one() -> None:
+    leak = replace(LEAK, severity="medium")
+    other = replace(leak, title="Retry without backoff", detail="A dead host is hammered.", file="src/net.py")
+    high = replace(SQL, severity="high")
+    person = Acceptance("finding", fingerprint(CASE, high), "Ada", "x", "2026-12-05", case=CASE, finding=high)
+    table = tomllib.loads(SECTION.split("```toml\n")[1].split("```")[0])["tool"]["prun_review"]
+    policy = load(table).policy(FOLDER)
+    said = verdict(PAIR, held(high), folders={FOLDER: policy}, acceptances=(person,))
+    assert said.line == "PASS (1 high accepted by Ada until 2026-12-05)"
+    results = (result(PAIR[0], high, leak), result(PAIR[1], other))
+    said = verdict(PAIR, results, folders={FOLDER: policy}, acceptances=(person,))
+    assert f"`{said.line}`" in " ".join(SECTION.split())
