@@ -21,6 +21,8 @@ CASES = 12
 """Choices on one page."""
 MOST = 24
 """Entries of one list or table."""
+VOICES = 8
+"""Answers that are quoted, and reasons of each."""
 TEXT = 400
 """Columns of what one voice says."""
 
@@ -69,7 +71,7 @@ def _record(document: Document, case: Case, level: int) -> Iterator[str]:
         ("Ranking", _ranking(choice)),
         ("Scores", _scores(choice)),
         ("Agreement", _points(points(deciding.agreement(choice)))),
-        ("Dissent" if choice["winner"] else "What each side says", _points(deciding.dissent(choice))),
+        ("Dissent" if choice["winner"] else "What each side says", _points(deciding.dissent(choice), VOICES)),
         ("What would change a mind", _points(points(deciding.minds(choice)))),
         ("Not answered", _points(points(deciding.unanswered(document, case)))),
         ("How this page was made", _made(document, case)),
@@ -117,8 +119,8 @@ def _listed(names: Sequence[str]) -> Iterator[str]:
     yield from _points(points(names))
 
 
-def _points(entries: Sequence[Point]) -> Iterator[str]:
-    yield from bullets(entries, MOST, limit=TEXT)
+def _points(entries: Sequence[Point], most: int = MOST) -> Iterator[str]:
+    yield from bullets(entries, most, limit=TEXT)
 
 
 def _outcome(document: Document, case: Case) -> Iterator[str]:

@@ -54,7 +54,9 @@ def _findings(pair: Row, whole: bool) -> Point:
     answered = f"{pair['cases_both']} of {number(pair['cases_asked'], 'case')} answered by both"
     psa = interval("PSA", pair["psa"], pair["why_not"])
     text = f"{_between('findings', pair)}: {_counts(pair, left, right)}; {answered}; {psa}"
-    return Point(text, (*_missing(pair), *_beside_psa(pair, whole)))
+    # How far one vendor agrees with itself is no reason to read on a page.
+    beside = _beside_psa(pair, whole) if whole or pair["independent"] else ()
+    return Point(text, (*_missing(pair), *beside))
 
 
 def _counts(row: Row, left: str, right: str) -> str:
@@ -69,7 +71,7 @@ def _beside_psa(pair: Row, whole: bool) -> Iterator[Point]:
     for mine, other in (("left", "right"), ("right", "left")):
         held = (pair.get("confirmed") or {}).get(mine)
         if held and (whole or held["wilson"]):
-            yield Point(f"of the findings of {pair[mine]} {pair[other]} holds {share(held)}")
+            yield Point(f"of the findings of {pair[mine]}, {pair[other]} holds {share(held)}")
     if severity := pair.get("severity"):
         yield from _severity(severity, pair, whole)
     if unseen := pair.get("unseen"):
@@ -116,25 +118,27 @@ def _words(what: str, pair: Row, whole: bool) -> Point:
 
 
 def _specific(pair: Row) -> list[Point]:
-    """The agreement on each word: the rare one is where a high total hides that they never agree."""
+    """The agreement on each word that was said: the rare one is where a high total hides disagreement."""
     return points(
-        [
-            f"{w['word']}: both {w['both']}, {pair['left']} {w['left']}, {pair['right']} {w['right']}; "
-            + ("said by nobody" if w["share"] is None else f"specific agreement {w['share']:.2f}")
-            for w in pair.get("specific") or ()
-        ]
+        f"{w['word']}: both {w['both']}, {pair['left']} {w['left']}, {pair['right']} {w['right']}; "
+        f"specific agreement {w['share']:.2f}"
+        for w in pair.get("specific") or ()
+        if w["share"] is not None
     )
 
 
 def _crossed(pair: Row) -> list[Point]:
+    """The whole table, row by row, without its zeros."""
     table = pair.get("table") or {"words": (), "counts": ()}
     words = table["words"]
+    rows = {
+        word: [f"{other} {n}" for other, n in zip(words, counts, strict=False) if n]
+        for word, counts in zip(words, table["counts"], strict=False)
+    }
     return points(
-        [
-            f"where {pair['left']} says {word}, {pair['right']} says "
-            + ", ".join(f"{other} {n}" for other, n in zip(words, counts, strict=False))
-            for word, counts in zip(words, table["counts"], strict=False)
-        ]
+        f"where {pair['left']} says {word}, {pair['right']} says {', '.join(told)}"
+        for word, told in rows.items()
+        if told
     )
 
 

@@ -123,11 +123,17 @@ def dissent(choice: Choice) -> tuple[Point, ...]:
     """The answers that do not choose the winner, in their own words."""
     return tuple(
         Point(
-            f"{voice(d)}, for {d['option'] or 'no option'}: {d['conclusion'] or 'without a conclusion'}",
-            points([f"{r['option']}, {r['criterion']}: {r['score']}: {r['text']}" for r in d["reasons"]]),
+            f"{voice(d)}, for {d['option'] or 'no option'}: {_quoted(d['conclusion'])}",
+            points(
+                [f"{r['option']}, {r['criterion']}: {r['score']}: {_quoted(r['text'])}" for r in d["reasons"]]
+            ),
         )
         for d in choice.get("dissenting") or ()
     )
+
+
+def _quoted(text: str) -> str:
+    return f'"{text}"' if text else "without a reason"
 
 
 def unanswered(document: Document, case: Mapping[str, Any]) -> list[str]:
@@ -142,6 +148,8 @@ def unanswered(document: Document, case: Mapping[str, Any]) -> list[str]:
     given = {(s["executor"], s["option"], s["criterion"]) for s in choice["scores"]}
     for name in dict.fromkeys(a["executor"] for a in choice["answers"]):
         cells = [(o, c) for o in choice["options"] for c in choice["criteria"] if (name, o, c) not in given]
-        if cells:
+        if cells and not any(who == name for who, _, _ in given):
+            lines.append(f"{name} gave no scores")
+        elif cells:
             lines.append(f"{name} gave no score for {some([f'{o} on {c}' for o, c in cells])}")
     return lines

@@ -39,7 +39,8 @@ def _finding(finding: Mapping[str, Any], level: int) -> Iterator[str]:
     blocking = "**blocking**, " if finding["blocking"] else ""
     yield f"{place(finding)}, {blocking}{markdown(holding.holders(finding))}  "
     yield from (f"**{markdown(told)}**  " for told in holding.settled(finding))
-    yield from (f"{markdown(told)}  " for told in (changes.stance(finding), holding.came(finding)) if told)
+    beside = (holding.decided(finding), changes.stance(finding), holding.came(finding))
+    yield from (f"{markdown(told)}  " for told in beside if told)
     name = holding.fingerprint(finding, whole=True)
     yield f"{code(finding['case'])}{f', {code(name)}' if name else ''}  "
     yield markdown(finding["reason"])

@@ -32,7 +32,8 @@ def put_finding(finding: Mapping[str, Any], page: Page) -> None:
     stance = f" [{told}]" if (told := changes.stance(finding)) else ""
     why = f"{mark}{holding.holders(finding)}{stance}: {finding['reason']}"
     page.line(why, INDENT + MARGIN, limit=2 * room - MARGIN)
-    for told in holding.settled(finding):
+    decided = holding.decided(finding) if holding.notable(finding) else ""
+    for told in filter(None, [decided, *holding.settled(finding)]):
         page.line(told, INDENT + MARGIN, SAID)
     beside = [holding.came(finding), holding.fingerprint(finding)]
     if any(beside):
@@ -43,8 +44,8 @@ def put_finding(finding: Mapping[str, Any], page: Page) -> None:
 def _examined(finding: Mapping[str, Any], page: Page) -> None:
     for asked in holding.asked(finding):
         page.line(asked.text, INDENT + MARGIN, SAID)
-        if asked.arguments and (claim := holding.claim(finding)):
-            page.line(claim, INDENT + MARGIN + 2, SAID)
+        if asked.arguments and asked.claim:
+            page.line(asked.claim, INDENT + MARGIN + 2, SAID)
         for argument in asked.arguments:
             at = f" ({view.place(argument.place)})" if argument.place["file"] else ""
             page.line(

@@ -39,7 +39,9 @@ class Asked:
     """One question about a finding, and what it came to."""
 
     text: str
-    """``REFUTED (claim): why``."""
+    """``REFUTED: why``."""
+    claim: str
+    """The words that were examined, ``codex claims: The input reaches...``; empty where no claim was."""
     arguments: tuple[Argument, ...]
 
 
@@ -70,6 +72,20 @@ def came(finding: Finding) -> str:
     return f"came back: {told}" if told else ""
 
 
+def decided(finding: Finding) -> str:
+    """``INCOMPLETE [unresolved]: the rule for high is consensus...``, ``passes [off]: ...``."""
+    found = finding.get("decided")
+    if not found:
+        return ""
+    return f"{finding.get('outcome') or 'passes'} [{found['code']}]: {found['why']}"
+
+
+def notable(finding: Finding) -> bool:
+    """Whether what decided over it is worth a line where room is short."""
+    code = (finding.get("decided") or {"code": ""})["code"]
+    return bool(finding["blocking"]) or code not in ("", "off", "beside", "accepted", "known")
+
+
 def settled(finding: Finding) -> list[str]:
     """Who answers for it, and that the baseline holds it."""
     lines = []
@@ -81,26 +97,24 @@ def settled(finding: Finding) -> list[str]:
     return lines
 
 
-def claim(finding: Finding) -> str:
-    """The words that were examined: ``codex claims: The input reaches...``; empty without detail."""
-    lead = finding["members"][0]
-    return f"{lead['executor']} claims: {lead['detail']}" if lead["detail"] else ""
-
-
 def asked(finding: Finding) -> list[Asked]:
     """What the other vendor was asked about it, in the order asked."""
-    found = [_asked(ruling) for ruling in finding.get("rulings") or ()]
+    rulings = finding.get("rulings") or ()
+    found = [_asked(finding, ruling) for ruling in rulings]
     examined = finding.get("examined") or ""
-    if examined and not any(r["kind"] == "claim" for r in finding.get("rulings") or ()):
-        found.insert(0, Asked(WORDS.get(examined, examined), ()))
+    if examined and not any(r["kind"] == "claim" and r["outcome"] == examined for r in rulings):
+        found.insert(0, Asked(WORDS.get(examined, examined), "", ()))
     return found
 
 
-def _asked(ruling: Mapping[str, Any]) -> Asked:
+def _asked(finding: Finding, ruling: Mapping[str, Any]) -> Asked:
     word, why = WORDS.get(ruling["outcome"], ruling["outcome"].upper()), ruling["why"]
+    lead, claim = finding["members"][0], ""
     if ruling["kind"] == "same":
         word += ", asked whether two findings are one defect"
-    return Asked(f"{word}{': ' if why else ''}{why}", arguments(ruling["opinions"]))
+    elif lead["detail"]:
+        claim = f"{lead['executor']} claims: {lead['detail']}"
+    return Asked(f"{word}{': ' if why else ''}{why}", claim, arguments(ruling["opinions"]))
 
 
 def arguments(opinions: list[Mapping[str, Any]]) -> tuple[Argument, ...]:

@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from prun_review.policy import UNTOLD
+from prun_review.renderers import view
 from prun_review.renderers.points import Point
 from prun_review.verdict import number
 
 Document = Mapping[str, Any]
 
-DEFAULT = "default"
-"""The source of a value that nobody set."""
+UNSET = ("default", UNTOLD, "block and rule")
+"""Sources of a value that nobody set, as far as is known, or that follows from those that were."""
 
 
 def baseline(document: Document) -> str:
@@ -46,9 +48,9 @@ def policy(document: Document, *, whole: bool) -> tuple[Point, ...]:
     alike: dict[tuple[str, ...], list[str]] = {}
     for folder, values in (document.get("policy") or {}).items():
         told = tuple(
-            f"{key} = {held['value'] or '(by block and rule)'} ({held['source']})"
+            f"{key} = {held['value'] or view.NOTHING} ({held['source']})"
             for key, held in values.items()
-            if whole or held["source"] != DEFAULT
+            if whole or held["source"] not in UNSET
         )
         if told:
             alike.setdefault(told, []).append(folder)

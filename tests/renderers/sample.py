@@ -20,6 +20,9 @@ HOSTILE = (
 """Everything at once that a reader of a report could act upon."""
 
 
+USED = ("input_tokens", "cached_tokens", "output_tokens", "cost_usd")
+
+
 def member(executor: str, unit: str, **fields: Any) -> dict[str, Any]:
     """A member of a finding group."""
     return {"executor": executor, "unit": unit, **encode(Finding(**fields))}
@@ -58,7 +61,7 @@ def panel(executor: str, vendor: str, **fields: Any) -> dict[str, Any]:
         "not_run": 0,
         "findings": 0,
         "seconds": 12.5,
-        "usage": {},
+        "usage": dict.fromkeys(USED),
         "reasons": {},
         **fields,
     }
@@ -80,7 +83,7 @@ def unit(executor: str, case: str, **fields: Any) -> dict[str, Any]:
         "salvage": [],
         "attempts": 1,
         "seconds": 4.0,
-        "usage": {},
+        "usage": dict.fromkeys(USED),
         "examined": ["src/auth/login.py"],
         "suppressed": [],
         "conclusion": "two defects",

@@ -60,7 +60,7 @@ def built(text: str = "") -> dict[str, Any]:
         "    not asked: ruff (contract): cannot choose",
         "FINDINGS: 1 consensus, 1 single",
         "    critical  src/auth.py:12 SQL injection in find_user\n              BLOCKING, codex, sonnet: ",
-        "    high      src/store.py:80-82 File handle is never closed\n              codex: ",
+        "    high      src/store.py:80-82 File handle is never closed\n              BLOCKING, codex: ",
         "  codex / sonnet: 1 match",
         f"  {LEDGER}: no common choice; dissent: codex,",
         "    codex: jsonl > sqlite (confidence 0.70)",
