@@ -14,9 +14,11 @@ from prun_review.renderers import RENDERERS
 from prun_review.renderers.escape import columns, markdown, one_line
 from prun_review.renderers.terminal import Terminal
 from tests.renderers import agreed, sample
-from tests.renderers.test_documents import HOSTILE
 from tests.renderers.test_escape import TEXTS, is_active
 
+HOSTILE = [sample.HOSTILE, "x" * 2000, "日" * 600, "\u0301" * 600, "::" * 40, "\n" * 50]
+"""Each stands in every field, so they are shorter than what one field alone can hold."""
+IDS = ["all", "word", "wide", "combining", "colons", "lines"]
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 
 
@@ -213,7 +215,7 @@ def hostile_document(text: str) -> dict[str, Any]:
     return document
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=["all", "long", "word", "wide", "combining", "colons", "lines"])
+@pytest.mark.parametrize("text", HOSTILE, ids=IDS)
 @pytest.mark.parametrize("name", sorted(RENDERERS))
 def test_nothing_foreign_is_active_in_the_new_parts(name: str, text: str) -> None:
     out = RENDERERS[name](hostile_document(text))
@@ -225,7 +227,7 @@ def test_nothing_foreign_is_active_in_the_new_parts(name: str, text: str) -> Non
         assert not re.search(r"<|[@]\w|!\[|(?<!\\)\[|://", outside)
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=["all", "long", "word", "wide", "combining", "colons", "lines"])
+@pytest.mark.parametrize("text", HOSTILE, ids=IDS)
 @pytest.mark.parametrize("width", [40, 80])
 def test_the_page_stays_within_its_width(width: int, text: str) -> None:
     out = Terminal(width=width)(hostile_document(text))
