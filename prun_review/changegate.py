@@ -9,7 +9,7 @@ from prun_review.answers import Answers
 from prun_review.consensus import Group
 from prun_review.covering import Cover
 from prun_review.covering import cover as cover_files
-from prun_review.folders import OPEN, Decision, Folder
+from prun_review.folders import OPEN, Folder
 from prun_review.matching import crosscheck
 from prun_review.model import Acceptance, Carried, Finding, Plan, Reason, RunFacts
 from prun_review.settling import answered_for
@@ -173,8 +173,8 @@ def _carried(facts: RunFacts, folders: Sequence[Folder]) -> list[Reason]:
         outcome = worst((one.outcome, "INCOMPLETE"))
         found.append(Reason("carried", text, outcome, one.folder))
     hows: dict[tuple[str, str], list[str]] = {}
-    for one in facts.carried:
-        if how := _settled(one, facts, folders):
+    for one, how in _fates(facts, folders):
+        if how not in ("", HELD):
             hows.setdefault((one.folder, how), []).append(one.severity)
     for (folder, how), severities in hows.items():
         text = f"{tally(severities)} of an earlier run {how}"
@@ -184,34 +184,36 @@ def _carried(facts: RunFacts, folders: Sequence[Folder]) -> list[Reason]:
 
 def open_carried(facts: RunFacts, folders: Sequence[Folder]) -> list[Carried]:
     """The carried blockers that nothing in this run takes the place of, and nobody settled."""
-    return [one for one in facts.carried if not _held(one, folders) and not _settled(one, facts, folders)]
+    return [one for one, how in _fates(facts, folders) if not how]
 
 
-def _held(one: Carried, folders: Sequence[Folder]) -> bool:
-    """Whether a finding of this run leads to as much."""
-    return any(
-        worst((d.outcome, one.outcome)) == d.outcome and again(one, _findings(d.group))
-        for d in _decisions(folders)
-        if d.outcome and d.group.kind != "ungrounded"
-    )
+HELD = "held"
+"""What became of a carried blocker to which a finding of this run leads as well."""
 
 
-def _settled(one: Carried, facts: RunFacts, folders: Sequence[Folder]) -> str:
-    """Who settled a carried blocker, in words; empty where nobody did."""
-    if _held(one, folders):
+def _fates(facts: RunFacts, folders: Sequence[Folder]) -> list[tuple[Carried, str]]:
+    """What became of each carried blocker: :data:`HELD`, who settled it, or empty where it is open."""
+    if not facts.carried:
+        return []
+    decisions = [d for folder in folders if folder.decides for d in folder.decisions()]
+    blocking = [d for d in decisions if d.outcome and d.group.kind != "ungrounded"]
+    ruled = [d for d in decisions if d.group.examined in ("confirmed", "refuted")]
+    persons = answered_for(facts)
+
+    def fate(one: Carried) -> str:
+        if any(
+            worst((d.outcome, one.outcome)) == d.outcome and again(one, _findings(d.group)) for d in blocking
+        ):
+            return HELD
+        by = persons.get((one.run, one.finding))
+        if by:
+            return accepted(by)
+        if one.outcome == "INCOMPLETE" and one.kind in OPEN and one.examined != "refuted":
+            words = (d.group.examined for d in ruled if again(one, _findings(d.group)))
+            return next((f"{word} by another vendor in this run" for word in words), "")
         return ""
-    by = answered_for(facts).get((one.run, one.finding))
-    if by:
-        return accepted(by)
-    if one.outcome == "INCOMPLETE" and one.kind in OPEN and one.examined != "refuted":
-        for d in _decisions(folders):
-            if d.group.examined in ("confirmed", "refuted") and again(one, _findings(d.group)):
-                return f"{d.group.examined} by another vendor in this run"
-    return ""
 
-
-def _decisions(folders: Iterable[Folder]) -> list[Decision]:
-    return [d for folder in folders if folder.decides for d in folder.decisions()]
+    return [(one, fate(one)) for one in facts.carried]
 
 
 def _findings(group: Group) -> list[Finding]:
