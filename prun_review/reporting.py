@@ -65,7 +65,7 @@ def announcement(
     about = ", ".join(one_line(name) for name in named[:3]) + (
         f" and {len(named) - 3} more" if len(named) > 3 else ""
     )
-    sizes = f"{number(len(plan.units), 'unit')} of {number(cases, 'case')}"
+    sizes = f"{number(len(plan.units), 'unit')} of {number(cases, of)}"
     text = f"{sizes}: {'; '.join(told)}; about {about or 'the whole tree'}"
     text += f"; {unsent_text}" if unsent else ""
     text = plain(text)

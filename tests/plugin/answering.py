@@ -5,12 +5,13 @@
 SCENARIO is a JSON file: a list of rules {"when": text in the prompt, "of": NAME or null, ...}; the
 first that fits decides: "payload" (an object) or "raw" (text), "sleep" seconds first, "exit" status.
 A rule with "first": N holds for the first N calls of NAME only.  "remove" and "spoil" name a folder to
-move away and a file to write into first.  "instead" of an answer: "silence" or "heartbeat"; what comes
-"after" it: "stay", or a "grandchild" that holds the output.  "<cwd>" in an answer becomes the working
-directory.  Every call appends its name to
+move away and a file to write into first; "bar" a run directory in which a folder takes a file's place.
+"instead" of an answer: "silence" or "heartbeat"; what comes "after" it: "stay", or a "grandchild" that
+holds the output.  "<cwd>" in an answer becomes the working directory.  Every call appends its name to
 SCENARIO.calls, so a test can count dispatches.
 """
 
+import glob
 import json
 import os
 import sys
@@ -53,6 +54,9 @@ for rule in rules:
             os.chmod(rule["spoil"], 0o600)
             with open(rule["spoil"], "a", encoding="utf-8") as file:
                 file.write("# spoilt")
+        if "bar" in rule:
+            [run] = glob.glob(rule["bar"])
+            os.mkdir(os.path.join(run, "examination.json"))
         if "instead" in rule:
             instead(rule["instead"])
         raw = rule["raw"] if "raw" in rule else json.dumps(rule["payload"])

@@ -59,6 +59,37 @@ def finding(**changes: Any) -> dict[str, Any]:
     }
 
 
+EXAMINES = 'contracts = ["findings", "choice", "prose", "examination"]'
+"""Line of an executor's table with which it is asked about findings of others."""
+ASKED = "prun-review-examine"
+"""Stands in every prompt of a second wave and in no other."""
+
+
+def opinion(word: str, **changes: Any) -> dict[str, Any]:
+    """An examiner's answer about :func:`finding` that keeps the contract of a claim."""
+    return {
+        "conclusion": f"Looked at the call: {word}.",
+        "files": "src/app.py",
+        "open_items": "none",
+        "verification": "read the function and its callers",
+        "examined": ["src/app.py"],
+        "word": word,
+        "reason": "The parameter reaches the shell as it came in; nothing in the function quotes it.",
+        "severity": "high" if word == "confirm" else None,
+        "file": "src/app.py",
+        "line": 5,
+        "quote": 'return os.system("sh -c " + command)',
+        **changes,
+    }
+
+
+def same_opinion(word: str, **changes: Any) -> dict[str, Any]:
+    """The same about a pair."""
+    answer = opinion(word, **changes)
+    del answer["severity"]
+    return answer
+
+
 class Project:
     """The project under test, and how to run it."""
 
