@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from prun_review.coefficients import Coefficient, Row, Rows
 from prun_review.intervals import LEAST, Estimate, bca, plural, wilson
@@ -97,15 +98,20 @@ def psa_interval(cases: Iterable[tuple[int, int, int]]) -> Estimate:
     The interval runs from the low end with every uncertain pair distinct to the high end with all of
     them matched; the value is None, as it is a range itself.
     """
-    counted = list(cases)
-    ends = [bca(counted, _ratio(part)) for part in (0, 1)]
+    return _psa_interval(tuple(sorted(cases)))
+
+
+@lru_cache(maxsize=256)  # the panel of two executors is their pair
+def _psa_interval(counted: tuple[tuple[int, int, int], ...]) -> Estimate:
     n = len(counted)
     if n < LEAST:
         return Estimate(None, None, None, n, f"{n} {plural('case', n)} answered by both, fewer than {LEAST}")
+    certain = all(low == high for low, high, _ in counted)
+    ends = [bca(counted, _ratio(part)) for part in ((0,) if certain else (0, 1))]
     why_not = next((e.why_not for e in ends if e.why_not), "")
     if why_not:
         return Estimate(None, None, None, n, why_not)
-    return Estimate(None, ends[0].low, ends[1].high, n)
+    return Estimate(None, ends[0].low, ends[-1].high, n)
 
 
 def _ratio(part: int) -> Callable[[Mapping[tuple[int, int, int], int]], float | None]:
@@ -136,15 +142,21 @@ def estimated(cases: Sequence[Cluster], of: Callable[[Rows], Coefficient], what:
     """A coefficient of the rows of all cases, with its interval over cases.
 
     No value under :data:`LEAST` rows (``what`` names one) or cases, nor where all agree: the interval
-    of such a value has no width, which would claim a certainty that nobody has.
+    of such a value has no width, which would claim a certainty that nobody has.  A resample of equal
+    answers counts with its observed agreement where the coefficient tends to that (Gwet's does).
     """
-    cases = [case for case in cases if case]
+    return _estimated(tuple(sorted((case for case in cases if case), key=repr)), of, what)
+
+
+@lru_cache(maxsize=256)  # the same
+def _estimated(cases: tuple[Cluster, ...], of: Callable[[Rows], Coefficient], what: str) -> Estimate:
     n = sum(map(len, cases))
     if min(n, len(cases)) < LEAST:
         return Estimate(None, None, None, n, _few(n, len(cases), what))
 
     def value(counted: Mapping[Cluster, int]) -> float | None:
-        return of(_rows(counted)).value
+        found = of(_rows(counted))
+        return found.observed if found.value is None else found.value
 
     whole = of(_rows(Counter(cases)))
     if whole.value is None:

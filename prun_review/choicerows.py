@@ -43,7 +43,7 @@ def reading(
             _scores(criterion, option, given, voices) for criterion in criteria for option in options
         ],
         "minds": _minds(results),
-        "agreement": share(sum(pairs), len(pairs), "pair of executors"),
+        "agreement": share(sum(pairs), len(pairs), "executor pair"),
         "dissenting": [_dissenting(r, c, winner) for r in results if (c := r.choice) and c.option != winner],
         "stability": [
             _stability(name, choices, votes[name]) for name, choices in given.items() if choices[1:]

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 Word = str | float
 Row = tuple[Word | None, ...]
@@ -163,7 +164,7 @@ def _corrected(rows: Rows, scale: Sequence[Word] | None, distance: Distance, cha
             same = sum(k * (sum(weights[i][j] * m for j, m in said.items()) - 1) for i, k in said.items())
             agreed += times * same / (r * (r - 1))
     if len(seen) < 2:
-        return Coefficient(None, None, _nothing(compared))
+        return Coefficient(None, 1.0 if compared else None, _nothing(compared))
     observed = agreed / compared
     expected = chance([share / rated for share in shares], weights)
     return Coefficient((observed - expected) / (1 - expected), observed)
@@ -176,41 +177,47 @@ def krippendorff(rows: Rows, metric: str = "nominal", scale: Sequence[Word] | No
     ``interval`` or ``ratio`` (of numbers).  ``ValueError`` for another word.
     """
     words = _scale(rows, scale)
-    at = {word: i for i, word in enumerate(words)}
-    weights: dict[tuple[int, int], float] = {}
+    weights: dict[tuple[Word, Word], float] = {}
     for row, times in rows.items():
-        said = Counter(at[word] for word in row if word is not None)
-        r = said.total()
-        if r < 2:
-            continue
-        for i, k in said.items():
-            for j, m in said.items():
-                weights[i, j] = weights.get((i, j), 0.0) + times * k * (m - (i == j)) / (r - 1)
-    totals = [0.0] * len(words)
-    for (i, _), weight in weights.items():
-        totals[i] += weight
-    n = sum(totals)
-    apart = _metric(metric, words, totals)
-    expected = sum(a * b * apart(i, j) for i, a in enumerate(totals) if a for j, b in enumerate(totals) if b)
+        for pair, weight in _coincidences(row):
+            weights[pair] = weights.get(pair, 0.0) + times * weight
+    totals = dict.fromkeys(words, 0.0)
+    for (word, _), weight in weights.items():
+        totals[word] += weight
+    n = sum(totals.values())
+    apart = _metric(metric, totals)
+    held = [word for word in words if totals[word]]
+    expected = sum(totals[a] * totals[b] * apart(a, b) for a in held for b in held)
     if expected == 0:
         return Coefficient(None, None, _nothing(int(n)))
-    observed = sum(weight * apart(i, j) for (i, j), weight in weights.items())
+    observed = sum(weight * apart(a, b) for (a, b), weight in weights.items())
     return Coefficient(1 - (n - 1) * observed / expected)
 
 
-def _metric(metric: str, words: Sequence[Word], totals: Sequence[float]) -> Distance:
-    """The squared difference of two places on the scale."""
+@lru_cache(maxsize=4096)
+def _coincidences(row: Row) -> tuple[tuple[tuple[Word, Word], float], ...]:
+    """What one unit adds to the table of coincidences; a bootstrap asks thousands of times."""
+    said = Counter(word for word in row if word is not None)
+    r = said.total()
+    return tuple(
+        ((a, b), k * (m - (a == b)) / (r - 1)) for a, k in said.items() for b, m in said.items() if r > 1
+    )
+
+
+def _metric(metric: str, totals: Mapping[Word, float]) -> Callable[[Word, Word], float]:
+    """The squared difference of two words; ``totals`` are in the order of the scale."""
     if metric == "nominal":
-        return nominal
+        return lambda a, b: float(a != b)
     if metric == "ordinal":
-        return lambda a, b: (
-            (sum(totals[min(a, b) : max(a, b) + 1]) - (totals[a] + totals[b]) / 2) ** 2 if a != b else 0.0
-        )
-    values = [float(word) for word in words] if metric in ("interval", "ratio") else []
+        below, middle = 0.0, {}
+        for word, n in totals.items():
+            middle[word] = below + n / 2  # what lies between two words, half of each end taken off
+            below += n
+        return lambda a, b: (middle[a] - middle[b]) ** 2
     if metric == "interval":
-        return lambda a, b: (values[a] - values[b]) ** 2
+        return lambda a, b: (float(a) - float(b)) ** 2
     if metric == "ratio":
-        return lambda a, b: ((values[a] - values[b]) / (values[a] + values[b])) ** 2 if a != b else 0.0
+        return lambda a, b: ((float(a) - float(b)) / (float(a) + float(b))) ** 2 if a != b else 0.0
     raise ValueError(f"metric {metric!r}: one of nominal, ordinal, interval, ratio")
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from prun_review.agreement import Cluster, estimated
 from prun_review.compared import Asked, estimate, missing
-from prun_review.consensus import CLASSES, Crossing, Group
+from prun_review.groups import CLASSES, Crossing, Group
 from prun_review.folding import highest
 from prun_review.independence import dependence, families, independent_among
 from prun_review.model import SEVERITIES, ExecutorInfo
