@@ -10,8 +10,8 @@ from typing import Any
 from prun_review import coefficients
 from prun_review.agreement import Cluster, estimated, mean_difference, psa_interval, specific_agreement
 from prun_review.compared import Asked, bare, estimate, interval, marked, missing, share
-from prun_review.groups import Crossing, CrossPair
 from prun_review.folding import level
+from prun_review.groups import Crossing, CrossPair
 from prun_review.model import SEVERITIES, ExecutorInfo
 from prun_review.unseen import EACH, OVERLAP, chapman, chapman_interval
 

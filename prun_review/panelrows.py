@@ -11,8 +11,8 @@ from typing import Any
 
 from prun_review.agreement import Cluster, estimated
 from prun_review.compared import Asked, estimate, missing
-from prun_review.groups import CLASSES, Crossing, Group
 from prun_review.folding import highest
+from prun_review.groups import CLASSES, Crossing, Group
 from prun_review.independence import dependence, families, independent_among
 from prun_review.model import SEVERITIES, ExecutorInfo
 from prun_review.pairrows import Tally, ordinal, specific, tally

@@ -13,8 +13,8 @@ from typing import Any
 from prun_review import pairrows, panelrows, within, wordrows
 from prun_review.answers import Answers
 from prun_review.compared import Asked, asked
-from prun_review.groups import Crossing
 from prun_review.folding import Same
+from prun_review.groups import Crossing
 from prun_review.model import ExecutorInfo, Plan
 
 Row = dict[str, Any]
