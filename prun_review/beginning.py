@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from prun_review import __version__, document, rundir
+from prun_review import __version__, document, remembered, rundir
 from prun_review.codec import encode
 from prun_review.config import Config
 from prun_review.errors import ConfigError, RunDirError
@@ -30,6 +30,7 @@ def check(config: Config, root: Path, executors: Collection[str]) -> None:
         raise ConfigError(
             "about tells of a change, and none is reviewed", remedy="add --prun-base REV, or leave it out"
         )
+    remembered.check(config, root)
     if not (root / config.reviewed).is_dir():
         raise ConfigError(
             f"reviewed names no folder: {config.reviewed!r}",

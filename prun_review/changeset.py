@@ -164,16 +164,22 @@ def _moved(
 
     was = {name: name for name in new if name in old}
     gone, come = alone(old, new), alone(new, old)
-    if gone and come:
-        trees = [
-            shadow.planted(((n, e.mode, e.sha) for n, e in side.items()), "index.renames")
-            for side in (gone, come)
-        ]
-        was |= {p.new: p.old for p in patch.pairs(shadow.paired(*trees)) if p.old and p.new}
+    was |= renames(shadow, gone, come)
     both = [_Moved(old.get(was.get(name, b"")), file) for name, file in new.items()]
     found = set(was.values())
     rest = [_Moved(file, None) for name, file in old.items() if name not in found]
     return [m for m in (*both, *rest) if m.edited or m.renamed or len({f.entry.mode for f in m.files}) > 1]
+
+
+def renames(shadow: Shadow, gone: Mapping[bytes, Entry], come: Mapping[bytes, Entry]) -> dict[bytes, bytes]:
+    """New name -> old name of the files that have another one since, as far as git knows them again."""
+    if not gone or not come:
+        return {}
+    trees = [
+        shadow.planted(((n, e.mode, e.sha) for n, e in side.items()), "index.renames")
+        for side in (gone, come)
+    ]
+    return {p.new: p.old for p in patch.pairs(shadow.paired(*trees)) if p.old and p.new}
 
 
 def _pointers(shadow: Shadow, moved: Sequence[_Moved]) -> set[str]:

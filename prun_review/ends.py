@@ -140,15 +140,15 @@ def shadow_of(found: Ends, place: Path) -> Shadow:
     shadow = Shadow(place, found.reviewed, form, found.trusted)
     lender = Shadow(place.with_name(f"{place.name}.lender"), found.reviewed, form)
     _cut(lender, [found.reviewed])
-    known = _has(shadow, found.base)
-    if not known and not _has(lender, found.base):
+    known = holds(shadow, found.base)
+    if not known and not holds(lender, found.base):
         raise TreeError(
             f"the base {found.base} is no commit of either repository",
             place=str(found.trusted.top),
             remedy=HISTORY,
         )
     # Of the history commits are enough; of a base that only the lender has, all is needed.
-    until = [f"^{found.base}"] if known and _has(lender, found.base) else []
+    until = [f"^{found.base}"] if known and holds(lender, found.base) else []
     _lend(
         lender, shadow, [found.commit, *([] if known else [found.base]), *until], "--revs", "--filter=tree:0"
     )
@@ -170,7 +170,8 @@ def _lend(lender: Shadow, shadow: Shadow, what: Sequence[str], *how: str) -> Non
     shadow.run("index-pack", "--stdin", stdin=packed)
 
 
-def _has(shadow: Shadow, commit: str) -> bool:
+def holds(shadow: Shadow, commit: str) -> bool:
+    """Whether a commit of that name is at hand."""
     args = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{commit}}")
     return bool(shadow.run(*args, fine=(0, 1, 128)).strip())
 
@@ -179,7 +180,7 @@ def meet(found: Ends, shadow: Shadow) -> Ends:
     """The ends with their merge base; ``TreeError`` where there is none that is certain."""
     if not found.base:
         return found
-    if not _has(shadow, found.base):
+    if not holds(shadow, found.base):
         raise TreeError(
             f"the base {found.base} is no commit of the repository",
             place=str(found.trusted.top),

@@ -29,7 +29,7 @@ TITLE, DETAIL, QUOTE = 500, 500, 2000
 """Characters that are kept of a title and of a detail, and visible ones of a quote."""
 
 _FORM = re.compile(r"f1-[0-9a-f]{16}")
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_NO_TEXT = re.compile("[\0\ud800-\udfff]")
 _LINE = re.compile(r"\blines?\s*#?\d+(?:\s*(?:-|to|and)\s*\d+)?|(?<=\w):\d+(?:[:-]\d+)*\b", re.IGNORECASE)
 """Where a text counts lines (``line 3``, ``x.py:3``): these numbers move while a defect stays."""
 _WORD = re.compile(r"\w+|[<>=+*/%&|^~$@#\\]+")
@@ -112,5 +112,5 @@ def _words(title: str) -> str:
 
 
 def _clean(text: str) -> str:
-    """As a document holds it: UTF-8 has no lone surrogates."""
-    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+    """What UTF-8 or a reader of JSON cannot carry, replaced: a lone surrogate, a NUL."""
+    return _NO_TEXT.sub("\ufffd", text) if "\0" in text or not text.isascii() else text

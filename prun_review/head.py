@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from prun_review import boundary, egress, judging, planning, previous, workspace
+from prun_review import boundary, egress, judging, planning, previous, remembered, workspace
 from prun_review.changegate import MOST_MASKED
 from prun_review.config import Config
 from prun_review.diffs import Diffs
@@ -57,7 +57,7 @@ class Head:
             base=config.base,
             head=config.head,
             root=root,
-            guarded=(*config.guarded, config.accept),
+            guarded=(*config.guarded, config.accept, *remembered.guarded(config)),
             panel_names=config.panels,
         )
 
@@ -119,19 +119,23 @@ class Head:
                 here=store.path,
                 same=same,
             )
+        accepted = boundary.acceptances_of(config, self._root, tree, facts.started)
+        before = remembered.remembered(config, self._root, tree, accepted)
         told = replace(
             facts,
             change=tree.change.records() if tree.change else (),
             alters=tree.alters,
             alters_paths=tree.altering_paths,
             alters_digest=tree.alters_digest,
-            acceptances=boundary.acceptances_of(config, self._root, tree, facts.started),
+            acceptances=before.acceptances,
+            known=before.known,
             carried=earlier.carried,
             profile=self.profile,
             doubts=(*self._doubts(), *earlier.doubts),
             masked=self._masked_places(),
         )
-        return told, earlier.notes
+        notes = (*(f"previous: {note}" for note in earlier.notes), *before.notes)
+        return told, notes
 
     def _doubts(self) -> Iterator[Reason]:
         """Where the change is another one from another side, what was taken back there is not in it."""

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 from prun_review import document, rundir
 from prun_review.changegate import again
-from prun_review.codec import decode
 from prun_review.errors import RunDirError
+from prun_review.findingrows import group_of
 from prun_review.folding import Same
-from prun_review.model import Carried, Finding, Reason, RunFacts
+from prun_review.model import Carried, Reason, RunFacts
 from prun_review.runview import DOCUMENT, RunView
 from prun_review.verdict import worst
 
@@ -117,7 +117,8 @@ def _blockers(
         plan = view.plan()
         units = plan.units if plan else ()
         results = [result for unit in units if (result := view.result_of(unit))]
-        stored = document.build(facts, plan, results, same=same) if plan else {}
+        examination = view.load().examination
+        stored = document.build(facts, plan, results, same=same, examination=examination) if plan else {}
     for row in stored.get("findings") or ():
         policy = facts.folders.get(row["folder"], facts.gate)
         if row["blocking"] and policy.mode != "report":
@@ -126,11 +127,8 @@ def _blockers(
 
 
 def _carried(path: Path, row: Mapping[str, Any]) -> Carried:
-    ours = ("executor", "unit")
     try:
-        members = tuple(
-            decode(Finding, {k: v for k, v in member.items() if k not in ours}) for member in row["members"]
-        )
+        group = group_of(row)
     except ValueError as error:
         raise _unreadable(path, error) from error
     line = f":{row['line']}" if row["line"] else ""
@@ -142,7 +140,10 @@ def _carried(path: Path, row: Mapping[str, Any]) -> Carried:
         f"{row['file']}{line}" if row["file"] else "",
         row.get("outcome") or "INCOMPLETE",
         row["folder"],
-        members,
+        tuple(member.finding for member in group.members),
+        group.case,
+        group.kind,
+        group.examined,
     )
 
 

@@ -255,7 +255,7 @@ class Review:
         store = self.open_store()
         facts, notes = self.head.facts(facts, store, extensions.same_finding(self.extensions))
         for note in notes:
-            say(f"previous: {note}")
+            say(note)
         taken = self._resume(store)
         self._facts = replace(
             facts, replay_of=replay.run_id if replay else "", resumed_from=taken.runs if taken else ()

@@ -35,8 +35,11 @@ class Settled:
     accepted: Mapping[str, Acceptance] = field(default_factory=dict)
     """Group id -> who answers for it."""
     stale: tuple[Known, ...] = ()
-    """Entries of the baseline that no group of this run is, where their case was soundly asked about their
-    file; in the order of the baseline."""
+    """Entries of the baseline that no group of this run is or may be, where their case was soundly asked
+    about their file; in the order of the baseline."""
+    unasked: tuple[Known, ...] = ()
+    """Entries of the baseline that are neither there nor gone: nobody was soundly asked, or a group may be
+    one."""
     worse: Mapping[str, Known] = field(default_factory=dict)
     """Group id -> the entry of the baseline that it is, but it is more severe than that: it gates."""
     expired: Mapping[str, Acceptance] = field(default_factory=dict)
@@ -61,10 +64,14 @@ def settle(facts: RunFacts, groups: Iterable[Group], *, asked: Asked | None = No
     expired = track(list(map(_acceptance, over)), [n for j, n in enumerate(new) if j not in accepted.found])
     rest = [g.id for j, g in enumerate(here) if j not in accepted.found]
     seen = {entries[i] for i in known.seen}
+    doubtful = {entries[t.old] for t in known.perhaps.values()}
+    absent = [k for k in facts.known if k not in seen]
+    stale = {k for k in absent if k not in doubtful and _could_be_found(k, asked or {})}
     return Settled(
         {here[j].id: entries[t.old] for j, t in known.found.items()},
         {here[j].id: valid[t.old] for j, t in accepted.found.items()},
-        tuple(k for k in facts.known if k not in seen and _could_be_found(k, asked or {})),
+        tuple(k for k in absent if k in stale),
+        tuple(k for k in absent if k not in stale),
         {here[j].id: entries[t.old] for j, t in known.above.items()},
         {rest[j]: over[t.old] for j, t in expired.found.items()},
         {here[j].id: t.how for tracks in (known, accepted) for j, t in tracks.found.items()},

@@ -10,11 +10,11 @@ never hide behind one old one.  Nothing here depends on the order of its argumen
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from prun_review.fingerprints import core, fingerprint, name
+from prun_review.fingerprints import core, name
 from prun_review.folding import level
 from prun_review.matching import crosscheck
 from prun_review.model import Finding
@@ -54,8 +54,10 @@ class Tracks:
     """Later -> the earlier one that it is."""
     above: Mapping[int, Track] = field(default_factory=dict)
     """Later -> the earlier one that it is, but more severe than that one was."""
-    seen: frozenset[int] = frozenset()
-    """Earlier ones that are there still, more severe or not."""
+    seen: Mapping[int, int] = field(default_factory=dict)
+    """Earlier ones that are there still, more severe or not -> a later one that they are."""
+    perhaps: Mapping[int, Track] = field(default_factory=dict)
+    """Later ones that none of the above holds -> an earlier one, not seen either, that it may be."""
 
 
 class _Wording(NamedTuple):
@@ -89,20 +91,22 @@ def track(old: Sequence[Defect], new: Sequence[Defect]) -> Tracks:
     book = _Book(old, new)
     book.by_name()
     book.by_words()
-    seen = {t.old for t in (*book.found.values(), *book.above.values())} | book.also_seen
     above = {n: t for n, t in book.above.items() if n not in book.found}
-    return Tracks(book.found, above, frozenset(seen))
+    there = {**{t.old: n for side in (above, book.found) for n, t in side.items()}, **book.seen}
+    perhaps = {n: t for n, t in book.perhaps.items() if not (n in book.found or n in above or t.old in there)}
+    return Tracks(book.found, above, there, perhaps)
 
 
 class _Book:
     def __init__(self, old: Sequence[Defect], new: Sequence[Defect]) -> None:
         self.old, self.new = old, new
         cases = {d.case for d in old} & {d.case for d in new}
-        self.old_cores = [_cores(d, cases) for d in old]
+        self.old_cores = [_distinct(d.case, _cores(d, cases)) for d in old]
         self.new_cores = [_cores(d, cases) for d in new]
         self.found: dict[int, Track] = {}
         self.above: dict[int, Track] = {}
-        self.also_seen: set[int] = set()
+        self.perhaps: dict[int, Track] = {}
+        self.seen: dict[int, int] = {}
         self.used: set[tuple[int, int]] = set()
 
     # --- by name --------------------------------------------------------------------------------
@@ -158,7 +162,7 @@ class _Book:
 
     def _take(self, wording: _Wording, spot: _Spot) -> None:
         self.used.add((wording.old, wording.number))
-        self.also_seen.add(wording.old)
+        self.seen.setdefault(wording.old, spot.news[0])
         for j in spot.news:
             self.found.setdefault(j, Track(wording.old, BY_NAME))
 
@@ -176,23 +180,27 @@ class _Book:
             for n, kept in enumerate(self.new_cores[j]):
                 if defect.comparable and j not in self.found:
                     rights.setdefault((defect.case, kept.file or ""), []).append((j, n))
-        matches = [m for key in lefts.keys() & rights.keys() for m in self._matches(lefts[key], rights[key])]
-        for _, i, j, why in sorted(matches):
+        alike = [m for key in lefts.keys() & rights.keys() for m in self._alike(lefts[key], rights[key])]
+        for outcome, _, i, j, why in sorted(alike):
+            if outcome != "match":
+                self.perhaps.setdefault(j, Track(i, f"perhaps the same: {why}"))
+                continue
             track = Track(i, f"told in other words: {why}")
-            self.also_seen.add(i)
+            self.seen.setdefault(i, j)
             if self._covers(i, level(self.new[j].severity)):
                 self.found.setdefault(j, track)
             else:
                 self.above.setdefault(j, track)
 
-    def _matches(
+    def _alike(
         self, left: Sequence[tuple[int, int]], right: Sequence[tuple[int, int]]
-    ) -> Iterator[tuple[float, int, int, str]]:
+    ) -> Iterator[tuple[str, float, int, int, str]]:
+        """What the matcher finds alike: outcome, score, earlier and later defect, and why."""
         olds = [self.old_cores[i][n] for i, n in left]
         news = [self.new_cores[j][n] for j, n in right]
         for pair in crosscheck(olds, news):
-            if pair.outcome == "match" and pair.left is not None and pair.right is not None:
-                yield -pair.score, left[pair.left][0], right[pair.right][0], pair.reason
+            if pair.outcome != "alone" and pair.left is not None and pair.right is not None:
+                yield pair.outcome, -pair.score, left[pair.left][0], right[pair.right][0], pair.reason
 
     def _level(self, old: int) -> int:
         severity = self.old[old].severity
@@ -202,14 +210,14 @@ class _Book:
         return self._level(old) >= wanted
 
 
+def _distinct(case: str, cores: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Each wording once: one that is told twice stands for one place all the same."""
+    found: dict[str, Finding] = {}
+    for kept in cores:
+        found.setdefault(name(case, kept), kept)
+    return tuple(found.values())
+
+
 def _cores(defect: Defect, cases: Collection[str]) -> tuple[Finding, ...]:
     """None of a defect of a case that the other side does not have."""
     return tuple(map(core, defect.wordings)) if defect.case in cases else ()
-
-
-def wordings(lead: Finding, others: Iterable[Finding]) -> tuple[Finding, ...]:
-    """The cores of a defect's findings, each wording once, the lead's first."""
-    kept: dict[str, Finding] = {}
-    for finding in (lead, *others):
-        kept.setdefault(fingerprint("", finding), core(finding))
-    return tuple(kept.values())

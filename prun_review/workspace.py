@@ -290,6 +290,25 @@ class ReviewedTree:
         there = [e for e in found if e.name == os.fsencode(path) and e.mode not in (LINK, GITLINK)]
         return self._shadow.blobs(there)[0].decode(errors="replace") if there else None
 
+    def renamed_since(self, commit: str) -> Mapping[str, str] | None:
+        """What became of the names that files had in an earlier commit: old name -> name in this tree, of
+        those that have another one now.  None where that commit is not at hand, or cannot be listed."""
+        if not git.SHA.fullmatch(commit) or not ends.holds(self._shadow, commit):
+            return None
+        try:
+            former = taken.former(self._shadow, self._selection, commit).entries
+        except TreeError:
+            return None
+        was, now = ({e.name: name for name, e in side.items()} for side in (former, self._taken.entries))
+        gone = {e.name: e for e in former.values() if e.name not in now and e.size is not None}
+        come = {e.name: e for e in self._taken.entries.values() if e.name not in was and e.size is not None}
+        return {was[old]: now[new] for new, old in changeset.renames(self._shadow, gone, come).items()}
+
+    def brings(self, name: str) -> bool:
+        """Whether a file of the trusted root is what the change makes of it, as far as it decides over the
+        review."""
+        return self._root is not None and posixpath.normpath(posixpath.join(self._root, name)) in self.alters
+
     @contextmanager
     def materialise(self) -> Iterator[Snapshot]:
         """The tree as read-only files in a private directory, removed at the end."""

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from prun_review.fingerprints import DETAIL, QUOTE, TITLE, core, fingerprint, is_fingerprint
 from prun_review.model import SEVERITIES, Finding, Place
-from prun_review.tracking import wordings
 
 CASE = "panels/security/probe_x.py::probe[a]"
 FINDING = Finding(
@@ -156,9 +155,3 @@ def test_what_is_kept_is_capped() -> None:
 )
 def test_what_is_no_name(text: str) -> None:
     assert not is_fingerprint(text)
-
-
-def test_wordings_are_told_once_each_the_lead_first() -> None:
-    again = replace(FINDING, line=40, severity="low")
-    other = replace(FINDING, title="User name reaches the query")
-    assert [f.title for f in wordings(other, [FINDING, again, other])] == [other.title, FINDING.title]

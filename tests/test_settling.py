@@ -78,21 +78,22 @@ def test_a_known_finding_is_found(found: Finding) -> None:
 
 
 @pytest.mark.parametrize(
-    "found",
+    ("found", "stale"),
     [
-        PERHAPS,
-        LEAK,
-        replace(SQL, file="src/other.py"),
-        replace(SQL, file=None, line=None),
-        replace(SQL_REWORDED, line=100, end_line=100),
-        replace(SQL_REWORDED, file=None, line=None),
+        (PERHAPS, False),
+        (LEAK, True),
+        (replace(SQL, file="src/other.py"), True),
+        (replace(SQL, file=None, line=None), True),
+        (replace(SQL_REWORDED, line=100, end_line=100), False),
+        (replace(SQL_REWORDED, file=None, line=None), True),
     ],
     ids=["perhaps the same", "another", "another file", "no file", "other words, far away", "words alone"],
 )
-def test_what_only_looks_like_it_gates(found: Finding) -> None:
+def test_what_only_looks_like_it_gates(found: Finding, stale: bool) -> None:
+    """And what may be there still is not called stale."""
     done = laid(group(found), known=(known(SQL),), accepted=(accepted(SQL),))
     assert (done.known, done.accepted) == ({}, {})
-    assert done.stale == (known(SQL),)
+    assert (done.stale, done.unasked) == (((known(SQL),), ()) if stale else ((), (known(SQL),)))
 
 
 def test_another_case_is_never_settled() -> None:
