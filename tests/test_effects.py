@@ -73,6 +73,9 @@ CLAIMS: list[tuple[str, dict[str, str], dict[str, Opinion | None], tuple[str, st
      ("single", "critical", "", "unresolved")),
     ("one confirms, one refutes", {"codex": "critical"}, {"sonnet": REFUTE, "proxy": confirm("critical")},
      ("consensus", "critical", "critical", "confirmed")),
+    ("one confirms with proof, one without", {"codex": "critical"},
+     {"sonnet": confirm("low"), "proxy": opinion("confirm", "critical", "ungrounded")},
+     ("contested", "critical", "", "confirmed")),
     ("two confirm, the higher counts", {"codex": "high"},
      {"sonnet": confirm("low"), "proxy": confirm("critical")},
      ("consensus", "critical", "critical", "confirmed")),
@@ -151,6 +154,11 @@ DOUBT = pair(first("codex"), first("sonnet"))
         ({"codex": NO, "mini": NO}, ["uncertain"], ["uncertain"]),
         ({"codex": YES, "mini": YES}, ["uncertain"], ["uncertain"]),
         ({"nameless": YES, "sonnet": YES}, ["uncertain"], ["uncertain"]),
+        (
+            {"codex": YES, "mini": YES, "sonnet": opinion("yes", None, "ungrounded")},
+            ["uncertain"],
+            ["uncertain"],
+        ),
         ({"mini": YES, "proxy": YES}, ["consensus"], ["match"]),
         ({}, ["uncertain"], ["uncertain"]),
     ],
@@ -167,6 +175,35 @@ def test_a_pair_that_was_examined(
         assert [r.question for r in group.rulings] == [DOUBT]
         assert group.examined == ("" if settled else "unresolved")
         assert (group.agreed != "") == (group.kind == "consensus")
+
+
+@pytest.mark.parametrize("word", [YES, NO])
+def test_nothing_is_ruled_about_two_that_are_not_independent(word: Opinion) -> None:
+    question = pair(first("codex"), first("mini"))
+    held = examined((question, {"codex": word, "sonnet": word}))
+    said = {"codex": [SQL], "mini": [PERHAPS]}
+    assert [(p.outcome, p.reason) for p in run(said, held).pairs] == [
+        (p.outcome, p.reason) for p in run(said).pairs
+    ]
+
+
+@pytest.mark.parametrize(
+    ("says", "outcome"),
+    [
+        ([YES, YES], "match"),
+        ([NO, NO], "distinct"),
+        ([YES], "unresolved"),
+        ([NO, None], "unresolved"),
+        ([YES, NO], "unresolved"),
+        ([YES, CANNOT_TELL], "unresolved"),
+        ([], "unresolved"),
+    ],
+)
+def test_a_pair_needs_two_that_say_the_same(says: list[Opinion | None], outcome: str) -> None:
+    told = dict(zip(("codex", "sonnet"), says, strict=False))
+    (ruling,) = every_ruling(examined((DOUBT, told)))
+    assert (ruling.outcome, ruling.severity) == (outcome, "")
+    assert ruling.why  # whatever was said
 
 
 def test_who_saw_what_as_a_is_told() -> None:

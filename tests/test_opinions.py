@@ -211,6 +211,13 @@ def test_whoever_saw_nothing_says_nothing() -> None:
     assert judged(CONFIRMED | {"open_items": "I could not read the file src/y.py"}).violations == ()
 
 
+def test_its_reason_speaks_for_it() -> None:
+    """Of the header nothing more is asked: what counts stands in the reason and in the proof."""
+    short = dict.fromkeys(("conclusion", "files", "open_items", "verification"), "none")
+    for payload in (CONFIRMED | short, CANNOT_TELL | short):
+        assert judged(payload).violations == ()
+
+
 @pytest.mark.parametrize(
     "text",
     [
