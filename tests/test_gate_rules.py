@@ -256,6 +256,13 @@ def test_an_executor_that_is_of_two_minds_makes_nothing_unanimous() -> None:
     assert verdict(units, results, folders={"panels/design": Policy(choices="majority")}).outcome == "PASS"
 
 
+def test_an_answer_that_is_not_sound_has_no_vote() -> None:
+    results = (choose(ASKS[0], "jsonl"), choose(ASKS[1], "xml"))
+    said = verdict(ASKS, results, folders={"panels/design": Policy(choices="majority")})
+    assert codes(said) == ["contract", "one-vendor"]
+    assert said.counts["dissent"] == 0
+
+
 # --- what was known before ----------------------------------------------------------------------
 
 
