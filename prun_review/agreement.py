@@ -101,7 +101,7 @@ def psa_interval(cases: Iterable[tuple[int, int, int]]) -> Estimate:
     return _psa_interval(tuple(sorted(cases)))
 
 
-@lru_cache(maxsize=256)  # the panel of two executors is their pair
+@lru_cache(maxsize=256)  # a run's document is built more than once, and the panel of two is their pair
 def _psa_interval(counted: tuple[tuple[int, int, int], ...]) -> Estimate:
     n = len(counted)
     if n < LEAST:
@@ -148,7 +148,7 @@ def estimated(cases: Sequence[Cluster], of: Callable[[Rows], Coefficient], what:
     return _estimated(tuple(sorted((case for case in cases if case), key=repr)), of, what)
 
 
-@lru_cache(maxsize=256)  # the same
+@lru_cache(maxsize=256)
 def _estimated(cases: tuple[Cluster, ...], of: Callable[[Rows], Coefficient], what: str) -> Estimate:
     n = sum(map(len, cases))
     if min(n, len(cases)) < LEAST:
@@ -183,14 +183,17 @@ def _rows(counted: Mapping[Cluster, int]) -> Counter[Row]:
 
 def mean_difference(cases: Sequence[tuple[int, ...]], what: str = "pair") -> Estimate:
     """The mean of all differences, with its interval over cases; nothing under :data:`LEAST` of them."""
-    cases = [case for case in cases if case]
+    return _mean_difference(tuple(sorted(case for case in cases if case)), what)
+
+
+@lru_cache(maxsize=256)
+def _mean_difference(cases: tuple[tuple[int, ...], ...], what: str) -> Estimate:
     n = sum(map(len, cases))
     if min(n, len(cases)) < LEAST:
         return Estimate(None, None, None, n, _few(n, len(cases), what))
 
     def mean(counted: Mapping[tuple[int, ...], int]) -> float | None:
-        return sum(sum(case) * t for case, t in counted.items()) / sum(
-            len(case) * t for case, t in counted.items()
-        )
+        total = sum(sum(case) * times for case, times in counted.items())
+        return total / sum(len(case) * times for case, times in counted.items())
 
     return replace(bca(cases, mean), n=n)

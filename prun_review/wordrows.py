@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from prun_review import coefficients
@@ -124,16 +125,23 @@ def _table(rows: Sequence[tuple[str, str]], scale: Sequence[str]) -> Row:
             }
         )
 
-    def ac1(counts: Rows) -> Coefficient:
-        return coefficients.gwet(counts, scale)
-
     clusters: list[Cluster] = [(row,) for row in rows]
     counts = [[counted[a, b] for b in scale] for a in scale]
     return {
-        "ac1": estimate(estimated(clusters, ac1)),
+        "ac1": estimate(estimated(clusters, _ac1(tuple(scale)))),
         "specific": specific,
         "table": {"words": list(scale), "counts": counts},
     }
+
+
+@lru_cache  # one function for one scale: what it gave is remembered
+def _ac1(scale: tuple[str, ...]) -> Callable[[Rows], Coefficient]:
+    return lambda rows: coefficients.gwet(rows, scale)
+
+
+@lru_cache
+def _alpha(scale: tuple[str, ...]) -> Callable[[Rows], Coefficient]:
+    return lambda rows: coefficients.krippendorff(rows, "nominal", scale)
 
 
 def _no_table(n: int) -> Row:
@@ -189,8 +197,8 @@ def _panel(
         "wilson": raw["wilson"],
         "why_not": raw["why_not"],
         "missing": list(lacking),
-        "alpha": _coefficient(clusters, lambda r: coefficients.krippendorff(r, "nominal", scale), scale),
-        "ac1": _coefficient(clusters, lambda r: coefficients.gwet(r, scale), scale),
+        "alpha": _coefficient(clusters, _alpha, scale),
+        "ac1": _coefficient(clusters, _ac1, scale),
     }
 
 
@@ -199,8 +207,12 @@ def _together(words: _Words, voice: Sequence[str]) -> str | None:
     return (said.pop() or None) if len(said) == 1 else None
 
 
-def _coefficient(clusters: Sequence[Cluster], of: Callable[[Rows], Coefficient], scale: Sequence[str]) -> Row:
+def _coefficient(
+    clusters: Sequence[Cluster],
+    of: Callable[[tuple[str, ...]], Callable[[Rows], Coefficient]],
+    scale: Sequence[str],
+) -> Row:
     if scale or not clusters:
-        return estimate(estimated(clusters, of))
+        return estimate(estimated(clusters, of(tuple(scale))))
     why = "the questions differ in their options"
     return estimate(Estimate(None, None, None, len(clusters), why))
