@@ -193,9 +193,12 @@ def quoted(text: str) -> str:
     return '"' + "".join(map(_escaped, text)) + '"'
 
 
+_SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t"}
+
+
 def _escaped(char: str) -> str:
-    if char in '"\\':
-        return f"\\{char}"
+    if char in _SHORT:
+        return _SHORT[char]
     if char.isprintable():
         return char
     code = ord(char)
