@@ -63,6 +63,8 @@ class Rule:
     reply: Reply
     vendor: str = ""
     """``openai``, ``anthropic`` or empty for both."""
+    also: str = ""
+    """Further text that must be there."""
 
 
 @dataclass(frozen=True)
@@ -177,7 +179,7 @@ class ModelServer:
             return Reply(text='{"title":"mock"}')
         prompt = call.prompt
         for rule in self.rules:
-            if rule.match in prompt and rule.vendor in ("", call.vendor):
+            if rule.match in prompt and rule.also in prompt and rule.vendor in ("", call.vendor):
                 return rule.reply
         return Reply(status=400, error="no rule matches this prompt", code="invalid_request_error")
 
