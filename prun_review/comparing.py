@@ -185,12 +185,14 @@ def _findings(sides: tuple[_Side, _Side], common: Collection[str]) -> dict[str, 
 
     for j, at in enumerate(new):
         if j in tracks.found:
-            both = pair(tracks.found[j].old, j)
+            i, how = tracks.found[j]
+            both = pair(i, j)
             changes = [key for key in CHANGES if both["before"][key] != both["after"][key]]
-            how = {"how": tracks.found[j].how}
-            found["flipped" if changes else "same"].append(
-                {**both, **({"changes": changes} if changes else {}), **how}
-            )
+            if changes:
+                silent = _silent(sides, sides[0].groups[old[i]], sides[1].groups[at])
+                found["flipped"].append({**both, "changes": changes, "how": "; ".join((how, *silent))})
+            else:
+                found["same"].append({**both, "how": how})
         elif j in tracks.perhaps:
             found["perhaps"].append({**pair(tracks.perhaps[j].old, j), "why": tracks.perhaps[j].how})
         else:
@@ -212,6 +214,14 @@ def _once(found: Mapping[str, list[dict[str, Any]]], kind: str, run: str, row: R
         found["unclear"].append({"run": run, "finding": _told(row), "why": why})
     else:
         found[kind].append(_told(row))
+
+
+def _silent(sides: tuple[_Side, _Side], before: Group, after: Group) -> Iterator[str]:
+    """Who of those that held a finding was not heard in the other run, which may be all that flipped it."""
+    for group, other, name in ((before, sides[1], "second"), (after, sides[0], "first")):
+        missing = [n for n in group.executors if n not in other.heard[group.case]]
+        if missing:
+            yield f"{', '.join(missing)} gave no sound answer in the {name} run"
 
 
 def _unheard(group: Group, other: _Side, name: str) -> str:
