@@ -91,12 +91,9 @@ def _trouble(document: Document, case: Case) -> str:
         return "INCOMPLETE: nobody answered this question."
     if verdict["outcome"] == "INCOMPLETE":
         return "INCOMPLETE: the run did not get all the answers that it needs."
-    against = [
-        r for r in verdict["reasons"] if r["outcome"] != "PASS" and r["folder"] in ("", case["folder"])
-    ]
-    if against:
-        codes = ", ".join(dict.fromkeys(r["code"] for r in against))
-        return f"{markdown(verdict['outcome'])} where this question was asked ({markdown(codes, TEXT)})."
+    here = [r for r in verdict["reasons"] if r["folder"] in ("", case["folder"])]
+    if codes := dict.fromkeys(r["code"] for r in here if r["outcome"] == "INCOMPLETE"):
+        return f"INCOMPLETE where this question was asked ({markdown(', '.join(codes), TEXT)})."
     return ""
 
 
@@ -146,11 +143,7 @@ def _ranking(choice: Mapping[str, Any]) -> Iterator[str]:
     if ranked := deciding.rank_rows(choice):
         yield from _table(deciding.RANK_HEADER, ranked)
         yield ""
-    told = []
-    for answer in choice["answers"]:
-        sure = "" if answer["confidence"] is None else f" (confidence {answer['confidence']:.2f})"
-        told.append(f"{view.voice(answer)}: {' > '.join(answer['ranking'])}{sure}")
-    yield from _points(points(told))
+    yield from _points(points(answer.text for answer in deciding.answers(choice)))
 
 
 def _scores(choice: Mapping[str, Any]) -> Iterator[str]:

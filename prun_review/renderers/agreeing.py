@@ -205,14 +205,10 @@ def _within(row: Row, whole: bool) -> Point:
     ]
     under += points([row["limited"]] if row["limited"] else [])
     for other in row["beside"]:
-        kin = "" if other["independent"] else f" (NOT INDEPENDENT: {other['dependence']})"
-        under.append(
-            Point(
-                interval(
-                    f"PSA with {other['executor']}{kin}, by the same measure", other["psa"], other["why_not"]
-                )
-            )
-        )
+        if whole or other["psa"]:
+            kin = "" if other["independent"] else f" (NOT INDEPENDENT: {other['dependence']})"
+            said = f"PSA with {other['executor']}{kin}, by the same measure"
+            under.append(Point(interval(said, other["psa"], other["why_not"])))
     if whole or row["psa_interval"]:
         under.insert(
             0,

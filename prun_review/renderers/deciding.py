@@ -6,7 +6,7 @@ escaping.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from prun_review.renderers.estimates import share
@@ -80,16 +80,40 @@ def criterion_table(choice: Choice) -> tuple[list[str], list[list[str]]]:
     return ["criterion", "option", *names, "mean", "spread"], table
 
 
+def answers(choice: Choice) -> tuple[Point, ...]:
+    """``codex, 2 of 3 answers: jsonl > sqlite (confidence 0.60-0.80)``, and what would change that mind.
+
+    Answers of one executor with the same ranking stand together.
+    """
+    alike: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for answer in choice["answers"]:
+        alike.setdefault((answer["executor"], " > ".join(answer["ranking"])), []).append(answer)
+    found = []
+    for (name, ranking), those in alike.items():
+        of = sum(answer["executor"] == name for answer in choice["answers"])
+        who = f"{name}, {len(those)} of {of} answers" if of > 1 else name
+        told = dict.fromkeys(a["would_change_mind"] for a in those if a["would_change_mind"])
+        under = points(f"would change its mind: {text}" for text in told)
+        found.append(Point(f"{who}: {ranking}{_sure(those)}", under))
+    return tuple(found)
+
+
+def _sure(those: Sequence[Mapping[str, Any]]) -> str:
+    said = sorted(a["confidence"] for a in those if a["confidence"] is not None)
+    if not said:
+        return ""
+    low, high = f"{said[0]:.2f}", f"{said[-1]:.2f}"
+    return f" (confidence {low if low == high else f'{low}-{high}'})"
+
+
 def minds(choice: Choice) -> list[str]:
-    """``codex (jsonl): concurrent writers``: who would change their mind by what."""
-    told = choice.get("minds")
-    if told is None:
-        return [
-            f"{voice(a)} ({a['option']}): {a['would_change_mind']}"
-            for a in choice["answers"]
-            if a["would_change_mind"]
-        ]
-    return [f"{m['executor']} ({m['option'] or 'no option'}): {m['text']}" for m in told]
+    """``codex (jsonl): concurrent writers``: who would change their mind by what, each once."""
+    told = {
+        f"{a['executor']} ({a['option'] or 'no option'}): {a['would_change_mind']}": None
+        for a in choice["answers"]
+        if a["would_change_mind"]
+    }
+    return list(told)
 
 
 def agreement(choice: Choice) -> list[str]:
@@ -120,16 +144,22 @@ def stability(choice: Choice) -> list[str]:
 
 
 def dissent(choice: Choice) -> tuple[Point, ...]:
-    """The answers that do not choose the winner, in their own words."""
-    return tuple(
-        Point(
-            f"{voice(d)}, for {d['option'] or 'no option'}: {_quoted(d['conclusion'])}",
-            points(
-                [f"{r['option']}, {r['criterion']}: {r['score']}: {_quoted(r['text'])}" for r in d["reasons"]]
-            ),
-        )
-        for d in choice.get("dissenting") or ()
-    )
+    """The answers that do not choose the winner, in their own words; the same words of one stand once."""
+    alike: dict[str, list[str]] = {}
+    of: dict[str, Point] = {}
+    for d in choice.get("dissenting") or ():
+        said = f"for {d['option'] or 'no option'}: {_quoted(d['conclusion'])}"
+        reasons = [
+            f"{r['option']}, {r['criterion']}: {r['score']}: {_quoted(r['text'])}" for r in d["reasons"]
+        ]
+        key = "\n".join([d["executor"], said, *reasons])
+        alike.setdefault(key, []).append(d["executor"])
+        of[key] = Point(said, points(reasons))
+    found = []
+    for key, (name, *again) in alike.items():
+        who = f"{name} in {len(again) + 1} answers" if again else name
+        found.append(Point(f"{who}, {of[key].text}", of[key].under))
+    return tuple(found)
 
 
 def _quoted(text: str) -> str:

@@ -43,13 +43,16 @@ def put_finding(finding: Mapping[str, Any], page: Page) -> None:
 
 def _examined(finding: Mapping[str, Any], page: Page) -> None:
     for asked in holding.asked(finding):
+        if asked.kind == "same" and asked.settled:
+            continue  # it stands below once for both findings, and the reasons are in the report
         page.line(asked.text, INDENT + MARGIN, SAID)
+        if asked.kind == "same":
+            continue
         if asked.arguments and asked.claim:
             page.line(asked.claim, INDENT + MARGIN + 2, SAID)
         for argument in asked.arguments:
             at = f" ({view.place(argument.place)})" if argument.place["file"] else ""
-            page.line(
-                f"{argument.speaker} says {argument.word}{at}: {argument.reason}", INDENT + MARGIN + 2, SAID
-            )
+            told = f"{argument.speaker} says {argument.word}{at}: {argument.reason}"
+            page.line(told, INDENT + MARGIN + 2, SAID)
             if argument.quote:
                 page.short(f"> {argument.quote}", INDENT + MARGIN + 4)

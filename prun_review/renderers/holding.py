@@ -16,7 +16,8 @@ Finding = Mapping[str, Any]
 
 SHORT = 11
 """Characters of a fingerprint that are shown where room is short: its version and 8 hex digits."""
-WORDS = {"confirmed": "CONFIRMED", "refuted": "REFUTED", "unresolved": "NOT SETTLED"}
+OPEN = "unresolved"
+WORDS = {"confirmed": "CONFIRMED", "refuted": "REFUTED", OPEN: "NOT SETTLED"}
 """What the examination of a finding came to -> how it is said."""
 
 
@@ -38,10 +39,13 @@ class Argument:
 class Asked:
     """One question about a finding, and what it came to."""
 
+    kind: str
+    """``claim``: does it hold; ``same``: is it one with another."""
+    settled: bool
     text: str
     """``REFUTED: why``."""
     claim: str
-    """The words that were examined, ``codex claims: The input reaches...``; empty where no claim was."""
+    """The words that were examined, ``codex claims: The input reaches...``; empty where none were."""
     arguments: tuple[Argument, ...]
 
 
@@ -102,8 +106,8 @@ def asked(finding: Finding) -> list[Asked]:
     rulings = finding.get("rulings") or ()
     found = [_asked(finding, ruling) for ruling in rulings]
     examined = finding.get("examined") or ""
-    if examined and not any(r["kind"] == "claim" and r["outcome"] == examined for r in rulings):
-        found.insert(0, Asked(WORDS.get(examined, examined), "", ()))
+    if examined and not any(r["outcome"] == examined for r in rulings):
+        found.insert(0, Asked("claim", examined != OPEN, WORDS.get(examined, examined), "", ()))
     return found
 
 
@@ -114,7 +118,15 @@ def _asked(finding: Finding, ruling: Mapping[str, Any]) -> Asked:
         word += ", asked whether two findings are one defect"
     elif lead["detail"]:
         claim = f"{lead['executor']} claims: {lead['detail']}"
-    return Asked(f"{word}{': ' if why else ''}{why}", claim, arguments(ruling["opinions"]))
+    if ruling["outcome"] in ("confirmed", "refuted") and ruling["opinions"]:
+        why = ""  # it says who said what, and so do the arguments
+    return Asked(
+        ruling["kind"],
+        ruling["outcome"] != OPEN,
+        f"{word}{': ' if why else ''}{why}",
+        claim,
+        arguments(ruling["opinions"]),
+    )
 
 
 def arguments(opinions: list[Mapping[str, Any]]) -> tuple[Argument, ...]:

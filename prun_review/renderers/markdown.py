@@ -214,11 +214,7 @@ def _choices(document: Document) -> Iterator[str]:
     for case in cases:
         choice = case["choice"]
         yield from title(f"{code(case['case'])}: {markdown(deciding.winner(case))}", 3)
-        for answer in choice["answers"]:
-            sure = "" if answer["confidence"] is None else f", confidence {answer['confidence']:.2f}"
-            yield f"- {markdown(view.voice(answer))}: {markdown(' > '.join(answer['ranking']))}{sure}"
-            if answer["would_change_mind"]:
-                yield f"  - would change its mind: {markdown(answer['would_change_mind'])}"
+        yield from bullets(deciding.answers(choice))
         yield from bullets(points(deciding.agreement(choice)))
         if ranked := deciding.rank_rows(choice):
             yield ""

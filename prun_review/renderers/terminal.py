@@ -205,11 +205,7 @@ def _choices(document: Document, page: Page, most: int) -> None:
     for case in cases[:most]:
         choice = case["choice"]
         page.line(f"{case['case']}: {deciding.winner(case)}")
-        for answer in choice["answers"]:
-            sure = "" if answer["confidence"] is None else f" (confidence {answer['confidence']:.2f})"
-            page.line(f"{view.voice(answer)}: {' > '.join(answer['ranking'])}{sure}", 4)
-            if answer["would_change_mind"]:
-                page.line(f"would change its mind: {answer['would_change_mind']}", 6, 400)
+        put(page, deciding.answers(choice), most, 4)
         put(page, points(deciding.agreement(choice)), most, 4)
         said = [point.text for point in deciding.dissent(choice)]  # the reasons are in the report
         put(page, points(f"dissent, {text}" for text in said), most, 4)

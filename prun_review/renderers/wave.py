@@ -46,7 +46,7 @@ def questions(document: Document) -> tuple[Point, ...]:
     for q in (document.get("examination") or {}).get("questions") or ():
         word = WORDS.get(q["outcome"], q["outcome"].upper())
         why = f": {q['why']}" if q["why"] else ""
-        found.append(Point(f"{word}, {_subject(q, names)}{why}"))
+        found.append(Point(f"{word} ({_asked(q)}): {_about(q, names)}{why}"))
     return tuple(found)
 
 
@@ -55,7 +55,7 @@ def left_out(document: Document) -> tuple[Point, ...]:
     names = titles(document)
     found: dict[str, list[Point]] = {}
     for q in (document.get("examination") or {}).get("left_out") or ():
-        found.setdefault(q["why"], []).append(Point(_subject(q, names)))
+        found.setdefault(q["why"], []).append(Point(f"{_asked(q)}: {_about(q, names)}"))
     return tuple(Point(f"not asked, {why}: {len(those)}", tuple(those)) for why, those in found.items())
 
 
@@ -90,6 +90,10 @@ def titles(document: Document) -> dict[str, str]:
     }
 
 
-def _subject(question: Mapping[str, Any], names: Mapping[str, str]) -> str:
-    sides = [names.get(id_, id_) for id_ in (question["left"], question["right"]) if id_]
-    return f"{KINDS.get(question['kind'], question['kind'])}: {question['severity']}: {' / '.join(sides)}"
+def _asked(question: Mapping[str, Any]) -> str:
+    """``does it hold, high``: what was asked, and the severity that is claimed."""
+    return f"{KINDS.get(question['kind'], question['kind'])}, {question['severity']}"
+
+
+def _about(question: Mapping[str, Any], names: Mapping[str, str]) -> str:
+    return " / ".join(names.get(id_, id_) for id_ in (question["left"], question["right"]) if id_)

@@ -50,8 +50,7 @@ Votes: codex: jsonl, sonnet: sqlite, gemini: sqlite.
 | 1 | sqlite | 2 | 2 | 1.33 |
 | 2 | jsonl | 1 | 1 | 1.67 |
 
-- codex: jsonl &gt; sqlite (confidence 0.80)
-- codex #\u200b2: jsonl &gt; sqlite
+- codex, 2 of 2 answers: jsonl &gt; sqlite (confidence 0.80)
 - sonnet: sqlite &gt; jsonl (confidence 0.60)
 - gemini: sqlite &gt; jsonl
 
@@ -77,6 +76,7 @@ Votes: codex: jsonl, sonnet: sqlite, gemini: sqlite.
 ## What would change a mind
 
 - codex (jsonl): concurrent writers
+- sonnet (sqlite): a file of 10 GB
 
 ## Not answered
 
@@ -126,8 +126,9 @@ LONE = {"independent": False, "answered": ["codex"]}
         (asked({"choice": EMPTY}), "INCOMPLETE: nobody answered this question.", "not ready"),
         (asked() | {"verdict": None, "status": "started"}, "INCOMPLETE: the run has no end.", "not ready"),
         (asked(outcome="FAIL", reasons=[against("FAIL", "panels/security")]), "", "proposed"),
-        (asked(outcome="FAIL", reasons=[against("INCOMPLETE", "panels/design")]), "FAIL where", "not ready"),
-        (asked(outcome="FAIL", reasons=[against("INCOMPLETE", "")]), "FAIL where", "not ready"),
+        (asked(reasons=[against("INCOMPLETE", "panels/design")]), "INCOMPLETE where", "not ready"),
+        (asked(outcome="FAIL", reasons=[against("INCOMPLETE", "")]), "INCOMPLETE where", "not ready"),
+        (asked(outcome="FAIL", reasons=[against("FAIL", "panels/design")]), "", "proposed"),
         (asked(reasons=[against("PASS", "")]), "", "proposed"),
     ],
 )  # fmt: skip

@@ -290,7 +290,7 @@ def test_repeats_stand_side_by_side_in_the_score_table() -> None:
     choice["answers"].append({**choice["answers"][0], "repeat": 2})
     out = Terminal()(sample.document(cases=[sample.case("c", choice=choice)]))
     assert "jsonl   crash safety    4/1       2" in out
-    assert "codex #2: jsonl > sqlite" in out
+    assert "codex, 2 of 2 answers: jsonl > sqlite (confidence 0.80)\n      would change its mind: conc" in out
 
 
 def test_a_very_long_text_is_cut_and_says_so() -> None:

@@ -33,24 +33,23 @@ def test_the_sample_is_a_run_document() -> None:
         "BLOCKING, codex (critical), sonnet (medium): held by codex\n"
         "              INCOMPLETE [code-INCOMPLETE]: the rule for it\n"
         "              came back: codex 2 of 3; f1-01234567\n",
-        "              CONFIRMED: sonnet answered\n"
+        "              CONFIRMED\n"
         "                codex claims: the name reaches the query\n"
         "                sonnet says confirm at high (src/auth/login.py:9): nothing\n"
         "                  checks it\n"
         "                  > if not name.isalnum():\n",
-        "              REFUTED: sonnet and gemini answered\n"
+        "              REFUTED\n"
         "                codex claims: the name reaches the query\n"
         "                sonnet says refute (src/auth/login.py:9): the input is checked\n",
         "                gemini says cannot-tell: the caller is not in the tree\n",
-        "              MATCH, asked whether two findings are one defect: codex and sonnet\n",
         "              ACCEPTED by Ada until 2026-12-31: only tests call it\n",
         "              KNOWN: the baseline holds it\n",
         "              NOT SETTLED\n",
         # the second wave
         "CROSS-EXAMINATION: 3 questions, 3 of 4 answered, 2 left out\n"
-        "  REFUTED, does it hold: high: refuted (src/auth/login.py:12): sonnet refutes it\n",
-        "  MATCH, one defect or two: high: accepted (src/auth/login.py:12) / known\n",
-        "  not asked, over the limit of 3: 2\n    does it hold: high: single (src/auth/login.py:12)\n",
+        "  REFUTED (does it hold, high): refuted (src/auth/login.py:12): sonnet refutes\n    it\n",
+        "  MATCH (one defect or two, high): accepted (src/auth/login.py:12) / known\n",
+        "  not asked, over the limit of 3: 2\n    does it hold, high: single (src/auth/login.py:12)\n",
         "  no answer from codex: failed (timeout)\n    took too long\n",
         "  sonnet      2         1,200       -      90  $0.0500\n",
         # persons, baseline, policy
@@ -89,14 +88,14 @@ def test_the_terminal_shows(expected: str) -> None:
         "`src/auth/login.py:12`, **blocking**, codex (critical), sonnet (medium)  \n"
         "INCOMPLETE \\[code-INCOMPLETE\\]: the rule for it  \ncame back: codex 2 of 3  \n",
         f"`{sample.AUTH}`, `{agreed.F1}`  \n",
-        "**REFUTED: sonnet and gemini answered**\n\n"
+        "**REFUTED**\n\n"
         "**sonnet** at `src/auth/login.py:9` (exact) says refute:\n\n"
         "> the input is checked before\n\n```text\nif not name.isalnum():\n```\n\n"
         "**gemini** says cannot-tell:\n\n> the caller is not in the tree\n",
         "**ACCEPTED by Ada until 2026-12-31: only tests call it**  \n",
         "**KNOWN: the baseline holds it**  \n",
         "## Cross-examination\n\n3 questions, 3 of 4 answered, 2 left out\n\n"
-        "- REFUTED, does it hold: high: refuted",
+        "- REFUTED (does it hold, high): refuted",
         "Its cost, which is not part of the usage of the run below:\n\n| pool | units |",
         "## Baseline\n\nknown.json: 5 entries, 1 finding known, 1 stale\n\n- stale: high: Old leak",
         "  - block = medium (pyproject.toml)\n  - rule = consensus (default)\n"
@@ -114,6 +113,18 @@ def test_the_terminal_shows(expected: str) -> None:
 )  # fmt: skip
 def test_the_markdown_report_shows(expected: str) -> None:
     assert expected in RENDERERS["markdown"](agreed.document())
+
+
+def test_a_pair_that_was_settled_is_told_once_on_the_page_and_one_that_was_not_with_its_findings() -> None:
+    line = "asked whether two findings are one defect"
+    said = agreed.opinion("sonnet", "yes")
+    for outcome, told in (("match", ""), ("distinct", ""), ("unresolved", f"NOT SETTLED, {line}: sonnet")):
+        ruling = agreed.ruling(outcome, said, kind="same")
+        document = agreed.document(findings=[agreed.finding("single", "Leak", rulings=[ruling])])
+        page = Terminal(width=200)(document)
+        assert told in page
+        assert (line in page) is bool(told)
+        assert f"{line}: sonnet answered**\n\n**sonnet** at" in RENDERERS["markdown"](document)
 
 
 def severities(**fields: Any) -> dict[str, Any]:
@@ -169,7 +180,7 @@ def test_a_page_leaves_out_what_could_not_be_estimated_and_the_report_says_why()
         (
             {"left_out": [agreed.left_out("gone#1", "no independent executor to ask")]},
             "CROSS-EXAMINATION: 0 questions, 1 left out\n"
-            "  not asked, no independent executor to ask: 1\n    does it hold: high: gone#1\n",
+            "  not asked, no independent executor to ask: 1\n    does it hold, high: gone#1\n",
             "0 questions, 1 left out",
         ),
     ],
@@ -248,12 +259,15 @@ OPINIONS = st.lists(
     ),
     max_size=2,
 )
+OUTCOMES = [
+    *((outcome, "claim") for outcome in ("confirmed", "refuted", "unresolved")),
+    *((outcome, "same") for outcome in ("match", "distinct", "unresolved")),
+]
 RULINGS = st.lists(
     st.builds(
-        lambda outcome, opinions, kind, why: agreed.ruling(outcome, *opinions, kind=kind, why=why),
-        st.sampled_from(["confirmed", "refuted", "unresolved", "match", "distinct"]),
+        lambda what, opinions, why: agreed.ruling(what[0], *opinions, kind=what[1], why=why),
+        st.sampled_from(OUTCOMES),
         OPINIONS,
-        st.sampled_from(["claim", "same"]),
         TEXTS,
     ),
     max_size=3,
