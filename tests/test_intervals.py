@@ -57,7 +57,7 @@ def test_a_skewed_statistic_is_corrected() -> None:
     assert found.value is not None
     assert found.low is not None
     assert found.high is not None
-    assert found.high - found.value > 1.2 * (found.value - found.low)  # a plain one is 1.13
+    assert found.high - found.value > 1.5 * (found.value - found.low)  # 1.33 without the acceleration
 
 
 def test_example_4_lies_near_the_intervals_by_formula() -> None:
