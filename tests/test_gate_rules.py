@@ -11,12 +11,12 @@ import pytest
 from prun_review import document
 from prun_review.consensus import Group
 from prun_review.fingerprints import fingerprint
-from prun_review.foldergate import concord
+from prun_review.foldergate import concord, headline
 from prun_review.folders import blocks, judge
 from prun_review.gate import decide, folders_of, gather
 from prun_review.model import Acceptance, ExecutorInfo, Finding, Known, Plan, Unit, Verdict
 from prun_review.policy import Policy
-from tests.gate_situations import ASKS, CLEAN, CODEX, MINI, PAIR, held
+from tests.gate_situations import ASKS, CLEAN, CODEX, MINI, PAIR, held, skipped
 from tests.gatekit import (
     CASE,
     EXECUTORS,
@@ -100,6 +100,15 @@ def test_what_is_tolerated_is_said() -> None:
     [reason] = [r for r in said.reasons if r.code == "tolerated"]
     assert "unresolved = 2" in reason.text
     assert (said.counts["high_tolerated"], said.counts["high_open"], said.counts["blocking"]) == (2, 0, 0)
+
+
+def test_a_remark_is_for_what_passes_and_is_worth_a_word() -> None:
+    assert not folder(Policy(), group("single", "low")).reasons
+    refuted = folder(Policy(), group("contested", "critical", examined="refuted"))
+    assert [(r.code, r.outcome) for r in refuted.reasons] == [("refuted", "INCOMPLETE")]
+    passed = folder(Policy(), group("contested", examined="refuted"))
+    assert [(r.code, r.outcome) for r in passed.reasons] == [("refuted", "PASS")]
+    assert passed.line == "PASS (1 high refuted by another vendor)"
 
 
 def test_limits_are_of_each_folder() -> None:
@@ -378,6 +387,35 @@ def test_a_person_settles_a_carried_blocker_and_is_named() -> None:
     assert said.line == "PASS (1 high of an earlier run accepted by Ada)"
     assert carried(failed, acceptances=(accept(replace(LEAK, severity="low")),)).outcome == "FAIL"
     assert carried(replace(failed, case="another"), acceptances=(accept(LEAK),)).outcome == "FAIL"
+
+
+# --- how it is said -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("place", "told"),
+    [
+        ({"file": "src/a.py", "line": 3}, "(src/a.py:3)"),
+        ({"file": "src/a.py", "line": None}, "(src/a.py)"),
+        ({"file": None, "line": None}, "(no place)"),
+        ({"file": "src/a.py", "line": 3, "side": "old"}, "(src/a.py:3 (old side))"),
+        ({"file": "src/a.py", "line": 3, "side": "new"}, "(src/a.py:3)"),
+        ({"file": None, "line": None, "side": "old"}, "(no place)"),
+    ],
+)
+def test_where_a_finding_is(place: dict[str, Any], told: str) -> None:
+    [member] = group("single").members
+    moved = replace(group("single"), members=(replace(member, finding=replace(member.finding, **place)),))
+    assert headline(moved) == f"high: SQL injection in find_user {told}"
+
+
+@pytest.mark.parametrize(
+    ("case", "expected"), [(CASE, []), ("panels/security/probe_x.py::probe_x", ["not-asked:needs"])]
+)
+def test_what_a_brief_needs_is_routing_only_where_others_were_asked(case: str, expected: list[str]) -> None:
+    said = verdict(PAIR, CLEAN, plan={"not_asked": (skipped("needs", case, "ruff"),)})
+    assert codes(said) == expected
+    assert ("needs" in codes(said, "PASS")) is not bool(expected)
 
 
 # --- the document -------------------------------------------------------------------------------
