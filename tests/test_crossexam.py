@@ -179,7 +179,7 @@ def test_no_examiner_shares_vendor_or_lineage_with_who_holds_it() -> None:
     units = (CODEX, SONNET, MINI, PROXY, RUFF)
     results = [result(CODEX, SQL), *map(result, units[1:])]
     ((kind, _, _, names),) = told(ask_of(units, results))
-    assert (kind, names) == ("claim", ["sonnet", "proxy"])  # at most two, in the order of the run
+    assert (kind, names) == ("claim", ["sonnet", "proxy"])  # in the order of the run
     held_by_two = [result(CODEX, SQL), result(MINI, SQL_REWORDED), *map(result, (SONNET, PROXY, RUFF))]
     assert [names for *_, names in told(ask_of(units, held_by_two))] == [["sonnet", "proxy"]]
 
@@ -199,9 +199,10 @@ def test_who_was_asked_the_case_is_asked_first() -> None:
 
 
 def test_an_analysers_finding_is_examined_by_agents_and_never_by_analysers() -> None:
+    units = (*TWO, MINI, PROXY, RUFF)
+    results = [result(RUFF, SQL), *map(result, units[:-1])]
+    assert [names for *_, names in told(ask_of(units, results))] == [["codex", "sonnet"]]  # two at most
     units = (*TWO, RUFF)
-    results = [result(RUFF, SQL), result(CODEX), result(SONNET)]
-    assert [names for *_, names in told(ask_of(units, results))] == [["codex", "sonnet"]]
     borrowed = replace(SQL, rule="S608", lineage="claude")
     results = [result(RUFF, borrowed), result(CODEX), result(SONNET)]
     assert [names for *_, names in told(ask_of(units, results))] == [["codex"]]
@@ -211,6 +212,9 @@ def test_a_pair_is_put_to_two_that_are_independent_its_own_first() -> None:
     units = (CODEX, MINI, SONNET, RUFF)
     results = [result(RUFF, SQL), result(SONNET, PERHAPS), result(CODEX), result(MINI)]
     assert [(k, names) for k, *_, names in told(ask_of(units, results))] == [("same", ["sonnet", "codex"])]
+    units, results = (CODEX, MINI, PROXY, RUFF), [result(RUFF, SQL), result(CODEX, PERHAPS), result(MINI)]
+    found = ask_of(units, [*results, result(PROXY)])
+    assert [names for *_, names in told(found)] == [["codex", "proxy"]]
     alone = ask_of((SONNET, RUFF), [result(RUFF, SQL), result(SONNET, PERHAPS)])
     assert (alone.questions, alone.units) == ((), ())
     assert [(left.question.kind, left.why) for left in alone.left_out] == [("same", NOBODY)]
@@ -285,6 +289,14 @@ def test_a_pair_that_is_two_leaves_each_alone_to_be_asked_about() -> None:
         if wanted:
             examiners = {left: names for _, _, left, names in told(second)}
             assert examiners == {FIRST: ["sonnet"], f"{SONNET.slug}#1": ["codex"]}
+
+
+@pytest.mark.parametrize("said", [confirm("critical"), confirm("low"), REFUTE, CANNOT_TELL, None])
+def test_a_claim_is_asked_about_once_whatever_comes_back(said: Opinion | None) -> None:
+    results = [result(CODEX, SQL), result(SONNET)]
+    first = ask_of(TWO, results, mode="all")
+    assert len(first.questions) == 1
+    assert ask_of(TWO, results, following(Examination(), first, saying(said)), mode="all") == Round()
 
 
 @pytest.mark.parametrize(
