@@ -199,9 +199,9 @@ def test_who_was_asked_the_case_is_asked_first() -> None:
 
 
 def test_an_analysers_finding_is_examined_by_agents_and_never_by_analysers() -> None:
-    units = (*TWO, MINI, PROXY, RUFF)
-    results = [result(RUFF, SQL), *map(result, units[:-1])]
-    assert [names for *_, names in told(ask_of(units, results))] == [["codex", "sonnet"]]  # two at most
+    several = (*TWO, MINI, PROXY, RUFF)
+    results = [result(RUFF, SQL), *map(result, several[:-1])]
+    assert [names for *_, names in told(ask_of(several, results))] == [["codex", "sonnet"]]  # two at most
     units = (*TWO, RUFF)
     borrowed = replace(SQL, rule="S608", lineage="claude")
     results = [result(RUFF, borrowed), result(CODEX), result(SONNET)]
