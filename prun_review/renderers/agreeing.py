@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from prun_review.renderers.estimates import chance, estimate, interval, share, span
+from prun_review.renderers.estimates import chance, estimate, interval, share
 from prun_review.renderers.points import Point, points
 from prun_review.verdict import number
 
 Document = Mapping[str, Any]
 Row = Mapping[str, Any]
+
+WORDS = ("verdicts", "choices")
+"""What is one word per case."""
 
 
 def agreement(document: Document, *, whole: bool) -> tuple[Point, ...]:
@@ -25,8 +28,8 @@ def agreement(document: Document, *, whole: bool) -> tuple[Point, ...]:
     wide = len(panel["executors"]) > (1 if whole else 2)  # of two the pair says it all
     return (
         *(_findings(pair, whole) for pair in found.get("findings") or []),
-        *(_words("verdicts", pair, whole) for pair in found.get("verdicts") or []),
-        *(_words("choices", pair, whole) for pair in found.get("choices") or []),
+        # Of three and more executors each pair's words are many lines that say what the panel's says.
+        *(_words(what, pair, whole) for what in WORDS if whole or not wide for pair in found.get(what) or []),
         *(_panel(panel, whole) if wide else ()),
         *(_within(row, whole) for row in found.get("within") or []),
     )
@@ -164,7 +167,7 @@ def _panel(panel: Row, whole: bool) -> Iterator[Point]:
             under.append(Point(estimate("alpha of the severities (ordinal)", panel["severity"]["alpha"])))
         under += _unseen(panel["unseen"], whole)
         yield Point(f"panel of {names}: findings held by {held or 'nobody'}; {answered}; {psa}", tuple(under))
-    for what in ("verdicts", "choices"):
+    for what in WORDS:
         if panel[what]["of"]:
             yield _panel_words(what, panel[what], whole)
 
@@ -197,23 +200,20 @@ def _unseen(row: Row, whole: bool) -> list[Point]:
 
 def _within(row: Row, whole: bool) -> Point:
     """What came back when the same was asked again, beside what another executor says."""
-    name = row["executor"]
     answers = f"{row['answers']} of {row['asked']} answers to {number(row['of'], 'case')}"
-    psa = interval("PSA with itself", row["psa"], row["why_not"])
-    under = [
-        Point(f"came back {c['times']} of {c['of']}: {number(c['findings'], 'finding')}") for c in row["came"]
-    ]
+    came = ", ".join(f"{number(c['findings'], 'finding')} {c['times']} of {c['of']}" for c in row["came"])
+    text = f"{row['executor']} asked again: {answers}" + (f"; came back: {came}" if came else "")
+    if whole or row["psa"]:
+        compared = f"{row['pairs']} {'pair' if row['pairs'] == 1 else 'pairs'} of answers compared"
+        text += f"; {compared}; {interval('PSA with itself', row['psa'], row['why_not'])}"
+    under = []
+    if whole or row["psa_interval"]:
+        told = interval("95 % interval of PSA with itself", row["psa_interval"], row["psa_interval_why_not"])
+        under.append(Point(told))
     under += points([row["limited"]] if row["limited"] else [])
     for other in row["beside"]:
         if whole or other["psa"]:
             kin = "" if other["independent"] else f" (NOT INDEPENDENT: {other['dependence']})"
             said = f"PSA with {other['executor']}{kin}, by the same measure"
             under.append(Point(interval(said, other["psa"], other["why_not"])))
-    if whole or row["psa_interval"]:
-        under.insert(
-            0,
-            Point(
-                interval("95 % interval of PSA with itself", row["psa_interval"], row["psa_interval_why_not"])
-            ),
-        )
-    return Point(f"{name} asked again: {answers}; {span(row['pairs'])} compared; {psa}", tuple(under))
+    return Point(text, tuple(under))

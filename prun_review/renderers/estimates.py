@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from prun_review.verdict import number
-
 Row = Mapping[str, Any]
 
 NO_REASON = "no reason recorded"
@@ -46,8 +44,3 @@ def chance(row: Row) -> str:
         return f" (n = {row['n']}; no interval: {why(row['why_not'])})"
     low, high = row["interval"]
     return f" (95 % {low:.2f} to {high:.2f}, n = {row['n']})"
-
-
-def span(pairs: int) -> str:
-    """How many pairs of single answers."""
-    return number(pairs, "pair of answers") if pairs == 1 else f"{pairs} pairs of answers"

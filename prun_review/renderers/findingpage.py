@@ -31,7 +31,7 @@ def put_finding(finding: Mapping[str, Any], page: Page) -> None:
     mark = "BLOCKING, " if finding["blocking"] else ""
     stance = f" [{told}]" if (told := changes.stance(finding)) else ""
     why = f"{mark}{holding.holders(finding)}{stance}: {finding['reason']}"
-    page.line(why, INDENT + MARGIN, limit=2 * room - MARGIN)
+    page.line(why, INDENT + MARGIN, limit=3 * room - MARGIN)
     decided = holding.decided(finding) if holding.notable(finding) else ""
     for told in filter(None, [decided, *holding.settled(finding)]):
         page.line(told, INDENT + MARGIN, SAID)

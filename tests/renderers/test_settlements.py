@@ -66,11 +66,10 @@ def test_the_sample_is_a_run_document() -> None:
         "    codex is on average 0.4 levels harsher (95 % 0.10 to 0.70, n = 12)\n",
         "    At least 2 more.\n",
         "  findings codex / codex-mini (NOT INDEPENDENT, never consensus: both are of\n    openai): both 12,",
-        "    request-changes: both 1, codex 2, sonnet 1; specific agreement 0.67\n",
         "  panel of codex, sonnet, gemini: findings held by 1 voice 14, 2 voices 12; 12\n",
         "    AC1 0.50 (n = 4; no interval: all agree)\n",
-        "  codex asked again: 35 of 36 answers to 12 cases; 36 pairs of answers compared;\n"
-        "    PSA with itself 0.86\n",
+        "  codex asked again: 35 of 36 answers to 12 cases; came back: 9 findings 3 of 3,\n"
+        "    4 findings 1 of 3; 36 pairs of answers compared; PSA with itself 0.86\n",
         "    PSA with sonnet, by the same measure 0.50\n",
         "    PSA with codex-mini (NOT INDEPENDENT: both are of openai), by the same\n",
         # choices
@@ -103,6 +102,7 @@ def test_the_terminal_shows(expected: str) -> None:
         "  - high = consensus (block and rule)\n",
         "  - alpha of the severities (ordinal) 0.52 (95 % 0.10 to 0.80, n = 12)\n",
         "  - AC1 not estimable: all agree (n = 3)\n",
+        "  - request-changes: both 1, codex 2, sonnet 1; specific agreement 0.67\n",
         "  - where codex says request-changes, sonnet says approve 1, request-changes 1\n",
         "  - missed by all: not estimated: fewer than 4 voices\n",
         "| 1 | sqlite | 2 | 2 | 1.33 |\n",
@@ -153,6 +153,20 @@ def severities(**fields: Any) -> dict[str, Any]:
 )
 def test_who_is_harsher_is_said_in_words(fields: dict[str, Any], told: str) -> None:
     assert f"  - {told}\n" in RENDERERS["markdown"](severities(**fields))
+
+
+def test_of_two_executors_a_page_says_how_often_they_said_the_same_and_of_three_the_panel_does() -> None:
+    three = agreed.document()
+    two = agreed.document(
+        agreement={**agreed.agreement(), "panel": agreed.panel(executors=["codex", "sonnet"])}
+    )
+    assert "verdicts codex / sonnet" not in Terminal()(three)
+    assert "panel of codex, sonnet, gemini: verdicts: all the same in 3 of 4" in Terminal()(three)
+    assert "  verdicts codex / sonnet: same 18 of 20 (20 of 22 answered by both); 95 %\n" in Terminal()(two)
+    assert "    request-changes: both 1, codex 2, sonnet 1; specific agreement 0.67\n" in Terminal()(two)
+    assert "panel of" not in Terminal()(two)
+    for document in (three, two):
+        assert "- verdicts codex / sonnet: same 18 of 20" in RENDERERS["markdown"](document)
 
 
 def test_a_page_leaves_out_what_could_not_be_estimated_and_the_report_says_why() -> None:
