@@ -57,7 +57,7 @@ class Head:
             base=config.base,
             head=config.head,
             root=root,
-            guarded=(*config.guarded, config.accept, *remembered.guarded(config)),
+            guarded=(*config.guarded, config.accept, *remembered.guarded(config, root)),
             panel_names=config.panels,
         )
 
@@ -129,6 +129,7 @@ class Head:
             alters_digest=tree.alters_digest,
             acceptances=before.acceptances,
             known=before.known,
+            baseline=remembered.name_of(config, self._root),
             carried=earlier.carried,
             profile=self.profile,
             doubts=(*self._doubts(), *earlier.doubts),

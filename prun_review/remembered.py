@@ -6,7 +6,7 @@ not count: the base has the word, and a baseline that only the change brings wai
 
 from __future__ import annotations
 
-import posixpath
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -87,34 +87,44 @@ def remembered(config: Config, root: Path, tree: Tree, acceptances: Sequence[Acc
 # --- reading ----------------------------------------------------------------------------------
 
 
-def guarded(config: Config) -> tuple[str, ...]:
+def name_of(config: Config, root: Path) -> str:
+    """The baseline relative to the trusted root; empty where there is none."""
+    if not config.baseline:
+        return ""
+    path = os.path.normpath(root / config.baseline)
+    name = os.path.relpath(path, root)
+    if name.startswith("..") and not os.path.islink(path):  # the same folder may have two names
+        name = os.path.relpath(os.path.realpath(path), os.path.realpath(root))
+    return name
+
+
+def guarded(config: Config, root: Path) -> tuple[str, ...]:
     """The baseline as a pattern of files that change the review; nothing where there is none."""
-    return (posixpath.normpath(config.baseline),) if config.baseline else ()
+    name = name_of(config, root)
+    return (name,) if name else ()
 
 
 def check(config: Config, root: Path) -> None:
     """``ConfigError`` where the baseline would not be a file of the trusted root."""
-    if not config.baseline:
-        return
-    name = posixpath.normpath(config.baseline)
+    name = name_of(config, root)
     why = ""
-    if name.startswith(("/", "../")) or name in ("..", "."):
+    if name == "." or name.split("/")[0] == "..":
         why = "outside of the trusted root"
-    elif config.head and (root / config.head).is_dir():
+    elif name and config.head and (root / config.head).is_dir():
         head = (root / config.head).resolve()
         why = "in the reviewed head" if (root / name).resolve().is_relative_to(head) else ""
     if why:
         raise ConfigError(
             f"the baseline {config.baseline!r} lies {why}, where its author is not trusted",
             place=f"baseline in {PLACE}, or --prun-baseline",
-            remedy="a file of the project, named relative to the folder that pytest runs in",
+            remedy=f"a file of the project, below {root}",
         )
 
 
 def _baseline(config: Config, root: Path, tree: Tree) -> tuple[Baseline, list[str]]:
-    if not config.baseline:
+    name = name_of(config, root)
+    if not name:
         return Baseline(()), []
-    name = posixpath.normpath(config.baseline)
     if config.base and not config.head:
         text = tree.trusted_text(name)
         if text is not None:

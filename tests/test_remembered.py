@@ -23,7 +23,7 @@ from prun_review.fingerprints import core, fingerprint
 from prun_review.folding import Member
 from prun_review.keeping import acceptance
 from prun_review.model import Finding, Known, RunFacts
-from prun_review.remembered import Remembered, guarded, remembered
+from prun_review.remembered import Remembered, guarded, name_of, remembered
 from prun_review.renames import between
 from prun_review.settling import GONE, settle
 from prun_review.workspace import ReviewedTree, take
@@ -84,7 +84,7 @@ def taken(repo: Path, config: Config) -> Iterator[ReviewedTree]:
         base=config.base,
         head=config.head,
         root=repo,
-        guarded=(*config.guarded, config.accept, *guarded(config)),
+        guarded=(*config.guarded, config.accept, *guarded(config, repo)),
         panel_names=config.panels,
         panels=[str(repo / name) for name in config.panels],
     ) as tree:
@@ -280,6 +280,22 @@ def test_of_another_checkout_the_trusted_root_has_the_word(repo: Path, tmp_path:
 def test_a_baseline_outside_of_the_trusted_root_is_refused(repo: Path, name: str) -> None:
     with pytest.raises(ConfigError, match="lies outside of the trusted root"):
         check(load({}, {"baseline": name}), repo, ["codex", "sonnet", "ruff", "pylint", "bandit"])
+
+
+def test_a_baseline_is_named_as_the_trusted_root_has_it(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    (root / "ci").mkdir(parents=True)
+    os.symlink(root, tmp_path / "other")
+    for given in (
+        "ci/known.json",
+        "./ci//known.json",
+        str(root / "ci/known.json"),
+        str(tmp_path / "other/ci/known.json"),
+    ):
+        assert name_of(load({}, {"baseline": given}), root) == "ci/known.json"
+    assert name_of(Config(), root) == ""
+    os.symlink("../elsewhere", root / "link")
+    assert name_of(load({}, {"baseline": "link/known.json"}), root) == "link/known.json"
 
 
 @pytest.mark.parametrize("name", ["head/known.json", "link/known.json"])
