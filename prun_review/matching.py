@@ -3,22 +3,26 @@
 The rule, with what it was chosen by (labelled public reviews, leave-one-project-out;
 ``benchmarks/crosscheck.py`` prints the table for a development file):
 
-* text is compared by the share of stemmed word parts that two findings have in common (Jaccard over
-  title and first sentence of detail); a model of four features was measured and was no better;
-* the same file, at most 20 lines apart or a line missing, and a score of .24: **match**;
-* the same file and a score of .12, or within 3 lines and of one category: **uncertain**.  Near
-  lines alone never match: of 66 pairs of findings on overlapping lines 65 were different defects;
+* text is compared by the likeness of :mod:`prun_review.lexical`, a number from 0 to 1, over title and
+  first sentence of detail.  Who wants one cut and no doubt takes .23 on the score: of the best pairs
+  one-to-one it has the highest F1;
+* the same file, at most 20 lines apart or a line missing, and a score of .26: **match**; farther apart
+  **uncertain**;
+* as near and a score of .14, or within 3 lines and of one category: **uncertain**.  Near lines alone
+  never match: of 66 pairs of findings on overlapping lines 65 were different defects;
+* one common word says little, and numbers nothing: a match needs three, or two that are a quarter of all
+  words, or equal texts; doubt needs two, or one for the score of a match;
 * two findings of ``high`` or worse within 3 lines that quote the same code (or one quotes part of what
   the other does): **uncertain**, whatever their words, language and categories.  Lesser ones are
   not, or every line that breaks two rules of style would be in doubt;
-* another file: at most **uncertain**, for a score of .35 and a shared name of code;
+* another file: at most **uncertain**, for a score of .46 and a shared name of code;
 * a finding without a file is compared by its text alone;
 * in a change, files and lines are those of the head (``Finding.mapped``); two findings on the old side
   are compared by their old lines, since code that is gone has one place in the head;
 * severity and category never veto.
 
-Matches are one-to-one, the best score first.  What is left over and looks like a finding that has
-a partner already is shown beside it as uncertain: that halves the true pairs that are lost.
+Matches are one-to-one, the best score first.  A finding without one is uncertain beside the one that it is
+most like, whoever else has that one: of 100 true pairs 3 are lost so, and 4 where doubt is one-to-one too.
 """
 
 from __future__ import annotations
@@ -27,20 +31,24 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from prun_review.lexical import Compared, all_pairs, common, jaccard, score, some_pairs
 from prun_review.model import CATEGORIES, Finding, Pair
 from prun_review.shortlist import shortlist
-from prun_review.tokens import SPAN, Item, items
+from prun_review.tokens import SPAN, Item, items, text_of
 
 if TYPE_CHECKING:
     from prun_review.ports import SameFinding
 
-VERSION = "words-1 match=.24 uncertain=.12 other-file=.35 far=20 near=3 quote=10 fold=.80"
+VERSION = "words-2 match=.26 uncertain=.14 one=.23 other-file=.46 few=2/.25 far=20 near=3 quote=10 fold=.80"
 """Tokenizer and thresholds, versioned together: scores of two versions do not compare."""
 
-MATCH = 0.24
-UNCERTAIN = 0.12
-OTHER_FILE = 0.35
+MATCH = 0.26
+UNCERTAIN = 0.14
+OTHER_FILE = 0.46
+FEW, FEW_SHARE = 2, 0.25
+"""Up to so many common words, numbers aside, a score means little unless they are such a share of all."""
 FOLD = 0.80
+"""Share of common words from which one panel repeats itself."""
 FAR = 20
 """Lines between two ranges beyond which text is uncertain; 43 of 47 true pairs lay within."""
 NEAR = 3
@@ -50,13 +58,11 @@ FOLD_LOOK = 50
 """Earlier findings of one place that a finding is compared with, to see whether it repeats one."""
 
 _SAID, _MATCH, _TEXT, _QUOTE, _NEAR, _OTHER_FILE = range(6)
-_DOUBTFUL = (_TEXT, _QUOTE, _NEAR, _OTHER_FILE)
+_WORDS = (_SAID, _MATCH, _TEXT)
+_PLACES = (_QUOTE, _NEAR)
 
 _Edges = dict[tuple[int, float, float], list[int]]
 """Possible pairs by kind and closeness (the least key is the closest), each as its :func:`_code`."""
-
-_Compared = tuple[Item, Item, int]
-"""Two findings and the number of words they share."""
 
 
 def crosscheck(
@@ -64,9 +70,10 @@ def crosscheck(
 ) -> list[Pair]:
     """Pair the findings of two panels on one case; indices in a pair are those of the arguments.
 
-    Every finding occurs: ``alone``, or in one ``match``, or in one ``uncertain`` pair.  A finding that
-    has a partner may occur in further ``uncertain`` pairs, each with a finding of the other side that
-    occurs nowhere else.  A finding that repeats one of its own panel is ``alone`` and says so.
+    Every finding occurs: ``alone``, or in at most one ``match``, or without one in an ``uncertain`` pair
+    with the finding that it is most like.  That one may have a match or other such findings beside it; no
+    pair is uncertain whose two findings both have a match.  A finding that repeats one of its own panel is
+    ``alone`` and says so.
 
     ``same(left, right)`` overrides the text: True matches, False keeps apart, None has no opinion.
     It is asked about every pair that is compared.
@@ -81,13 +88,13 @@ def crosscheck(
     total = len(lefts) * len(rights)
     unseen = ""
     if total <= ALL_PAIRS:
-        compared = _all_pairs(lefts, rights)
+        compared = all_pairs(lefts, rights, every=same is not None)
     else:
         some = shortlist(lefts, rights, FAR + SPAN - 1, ALL_PAIRS)
-        compared = _some_pairs(lefts, rights, some)
+        compared = some_pairs(lefts, rights, some)
         unseen = f" among those compared ({len(some)} of {total} pairs: the nearest places, the rarer words)"
     edges = _edges(compared, left, right, same)
-    pairs += _settle(edges, lefts, rights)
+    pairs += _settle(edges, (lefts, rights), (left, right))
     pairs += _alone(pairs, (left, right), unseen)
     return sorted(pairs, key=lambda p: (p.left is None, p.left or 0, p.right is None, p.right or 0))
 
@@ -112,9 +119,8 @@ def _fold(panel: Sequence[Item], side: str) -> tuple[list[Item], list[Pair]]:
         first = exact.get(key) or next((e for e in around if _repeats(e, item)), None)
         if first is not None:
             reason = f"repeats {side} {first.index}, counted once"
-            score = _score(first, item)[0]
             left, right = (item.index, None) if side == "left" else (None, item.index)
-            repeats.append(Pair(left, right, "alone", score, reason))
+            repeats.append(Pair(left, right, "alone", score(first, item), reason))
             continue
         exact[key] = item
         kept.append(item)
@@ -129,17 +135,10 @@ def _repeats(first: Item, item: Item) -> bool:
     """Whether two findings of one panel at one place are one defect told twice, and nothing less."""
     named = first.names <= item.names or item.names <= first.names
     apart = first.was is not None and item.was is not None and bool(_gap(first, item))
-    return first.rule == item.rule and named and not apart and _score(first, item)[0] >= FOLD
+    return first.rule == item.rule and named and not apart and jaccard(first, item) >= FOLD
 
 
 # --- the rule ---------------------------------------------------------------------------------
-
-
-def _score(a: Item, b: Item) -> tuple[float, int, int]:
-    """Jaccard, and what it is made of: words shared, words in all."""
-    shared = len(a.words & b.words)
-    union = len(a.words) + len(b.words) - shared
-    return (shared / union if union else 0.0), shared, union
 
 
 def _gap(a: Item, b: Item) -> int | None:
@@ -159,48 +158,30 @@ def _same_root(a: Item, b: Item) -> str:
     return min((name for name in a.names & b.names if len(name) > 2), default="")
 
 
-def _all_pairs(lefts: Sequence[Item], rights: Sequence[Item]) -> Iterator[_Compared]:
-    """Every pair with the number of words shared; as bits, which intersect faster than sets.
-
-    Only words of both sides get a bit, so the bits of a case stay below 25 MB whatever it holds.
-    """
-    both = frozenset().union(*(a.words for a in lefts)) & frozenset().union(*(b.words for b in rights))
-    bit_of = {word: n for n, word in enumerate(both)}
-
-    def bits(item: Item) -> int:
-        return sum(1 << bit_of[word] for word in item.words if word in bit_of)
-
-    with_bits = [(b, bits(b)) for b in rights]
-    for a in lefts:
-        mine = bits(a)
-        for b, theirs in with_bits:
-            yield a, b, (mine & theirs).bit_count()
-
-
-def _some_pairs(lefts: Sequence[Item], rights: Sequence[Item], some: Iterable[int]) -> Iterator[_Compared]:
-    for n in some:
-        a, b = lefts[n // len(rights)], rights[n % len(rights)]
-        yield a, b, len(a.words & b.words)
-
-
-def _kind(a: Item, b: Item, shared: int) -> tuple[int, float, float] | None:
+def _kind(a: Item, b: Item, alike: float, said: int) -> tuple[int, float, float] | None:
     """How two findings may be paired, and how close they are; None when they are distinct."""
-    union = len(a.words) + len(b.words) - shared
-    score = shared / union if union else 0.0
     if a.file != b.file and a.file and b.file:
-        return (_OTHER_FILE, -score, 0) if score >= OTHER_FILE and _same_root(a, b) else None
+        one = alike >= OTHER_FILE and said >= FEW and _same_root(a, b)
+        return (_OTHER_FILE, -alike, 0) if one else None
     gap = _gap(a, b) if a.file and b.file else None
-    away = FAR if gap is None else min(gap, FAR + 1)  # far is far: ten times as many keys otherwise
-    if score >= MATCH and away <= FAR:
-        return _MATCH, -score, away
-    if score >= UNCERTAIN:
-        return _TEXT, -score, away
+    if alike >= UNCERTAIN:
+        away = FAR if gap is None else min(gap, FAR + 1)  # far is far: ten times as many keys otherwise
+        sure = alike >= MATCH and _says_enough(a, b, said)
+        if sure or (away <= FAR and (said >= FEW or (said and alike >= MATCH))):
+            return (_MATCH if sure and away <= FAR else _TEXT), -alike, away
     if gap is not None and gap <= NEAR:
         if _same_quote(a, b):
-            return _QUOTE, gap, -score
+            return _QUOTE, gap, -alike
         if a.category == b.category:
-            return _NEAR, gap, -score
+            return _NEAR, gap, -alike
     return None
+
+
+def _says_enough(a: Item, b: Item, said: int) -> bool:
+    """Whether common words are so many, or so much of both texts, that a score means something."""
+    if said > FEW or a.words == b.words:
+        return True
+    return said == FEW and len(a.words & b.words) >= FEW_SHARE * len(a.words | b.words)
 
 
 def _same_quote(a: Item, b: Item) -> bool:
@@ -208,19 +189,19 @@ def _same_quote(a: Item, b: Item) -> bool:
 
 
 def _edges(
-    compared: Iterable[_Compared],
+    compared: Iterable[Compared],
     left: Sequence[Finding],
     right: Sequence[Finding],
     same: SameFinding | None,
 ) -> _Edges:
     """All possible pairs; ``same`` has the first word about each."""
     edges: _Edges = defaultdict(list)
-    for a, b, shared in compared:
+    for a, b, alike, said in compared:
         told = None if same is None else same(left[a.index], right[b.index])
         if told is True:
-            kind: tuple[int, float, float] | None = (_SAID, -_score(a, b)[0], 0)
+            kind: tuple[int, float, float] | None = (_SAID, -alike, 0)
         else:
-            kind = None if told is False else _kind(a, b, shared)
+            kind = None if told is False else _kind(a, b, alike, said)
         if kind is not None:
             edges[kind].append(_code(a.rank, b.rank))
     return edges
@@ -243,34 +224,60 @@ def _ranks(code: int) -> tuple[int, int]:
 # --- one-to-one -------------------------------------------------------------------------------
 
 
-def _settle(edges: _Edges, lefts: Sequence[Item], rights: Sequence[Item]) -> list[Pair]:
-    """Matches one-to-one; then uncertain ones among the rest; then what is like a taken finding."""
-    left_of = {item.rank: item for item in lefts}  # no rank twice on a side: equal ones were folded
-    right_of = {item.rank: item for item in rights}
-    free_left, free_right = set(left_of), set(right_of)
-    pairs: list[Pair] = []
-
-    def pair(kind: int, i: int, j: int, outcome: str, beside: str = "") -> None:
-        a, b = left_of[i], right_of[j]
-        free_left.discard(i)
-        free_right.discard(j)
-        pairs.append(Pair(a.index, b.index, outcome, _score(a, b)[0], _reason(kind, a, b) + beside))
-
-    for outcome, kinds in (("match", (_SAID, _MATCH)), ("uncertain", _DOUBTFUL)):
-        for kind, i, j in _closest_first(edges, kinds):
-            if not (free_left and free_right):
-                break
-            if i in free_left and j in free_right:
-                pair(kind, i, j, outcome)
-    # A place says nothing about a finding whose partner is found: near ones and quotes have no part here.
-    for kind, i, j in _closest_first(edges, (_SAID, _MATCH, _TEXT, _OTHER_FILE)):
-        if not (free_left or free_right):
-            break
-        if i in free_left:
-            pair(kind, i, j, "uncertain", "; the right one has a nearer partner")
-        elif j in free_right:
-            pair(kind, i, j, "uncertain", "; the left one has a nearer partner")
+def _settle(
+    edges: _Edges,
+    sides: tuple[Sequence[Item], Sequence[Item]],
+    findings: tuple[Sequence[Finding], Sequence[Finding]],
+) -> list[Pair]:
+    """Matches one-to-one; then each of the rest beside the one that it is most like."""
+    lefts, rights = ({item.rank: item for item in side} for side in sides)  # equal ones were folded
+    free = set(lefts), set(rights)
+    found = [*_matches(edges, *free), *_doubts(edges, *free)]
+    pairs = []
+    for outcome, kind, i, j, beside in found:
+        a, b = lefts[i], rights[j]
+        texts = text_of(findings[0][a.index]), text_of(findings[1][b.index])
+        pairs.append(Pair(a.index, b.index, outcome, score(a, b), _reason(kind, a, b, texts) + beside))
     return pairs
+
+
+_Found = tuple[str, int, int, int, str]
+"""Outcome, kind, left rank, right rank, and what else is to be said."""
+
+
+def _matches(edges: _Edges, lefts: set[int], rights: set[int]) -> Iterator[_Found]:
+    """The closest first, one-to-one; what is matched is taken out of ``lefts`` and ``rights``."""
+    for kind, i, j in _closest_first(edges, (_SAID, _MATCH)):
+        if not (lefts and rights):
+            return
+        if i in lefts and j in rights:
+            lefts.remove(i)
+            rights.remove(j)
+            yield "match", kind, i, j, ""
+
+
+def _doubts(edges: _Edges, lefts: set[int], rights: set[int]) -> Iterator[_Found]:
+    """For each finding without a match the closest one, whether that has one or not.
+
+    By words where any are shared.  Else by place, and then one-to-one among those without a match: a
+    place says nothing about a finding whose partner is found.
+    """
+    seeking = set(lefts), set(rights)
+    for kinds in (_WORDS, _PLACES, (_OTHER_FILE,)):
+        apart = set(lefts), set(rights)
+        for kind, i, j in _closest_first(edges, kinds):
+            mine, theirs = i in seeking[0], j in seeking[1]
+            if kinds is _PLACES and not (i in apart[0] and j in apart[1]):
+                continue
+            if mine or theirs:
+                for ranks, rank in ((seeking[0], i), (seeking[1], j), (apart[0], i), (apart[1], j)):
+                    ranks.discard(rank)
+                nearer = (
+                    "" if mine and theirs else f"; the {'right' if mine else 'left'} one has a nearer partner"
+                )
+                yield "uncertain", kind, i, j, nearer
+            elif not (seeking[0] or seeking[1]):
+                return
 
 
 def _closest_first(edges: _Edges, kinds: Sequence[int]) -> Iterator[tuple[int, int, int]]:
@@ -280,8 +287,8 @@ def _closest_first(edges: _Edges, kinds: Sequence[int]) -> Iterator[tuple[int, i
             yield (key[0], *_ranks(code))
 
 
-def _reason(kind: int, a: Item, b: Item) -> str:
-    _, shared, union = _score(a, b)
+def _reason(kind: int, a: Item, b: Item, texts: tuple[str, str]) -> str:
+    words = a.words & b.words
     gap = _gap(a, b)
     if not (a.file and b.file):
         place = "no file to compare"
@@ -299,9 +306,11 @@ def _reason(kind: int, a: Item, b: Item) -> str:
         place += ", both high or worse and quoting the same code"
     if kind == _NEAR:
         place += f", same category {a.category}" if a.category in CATEGORIES else ", same category"
-    text = f"{place}, {shared} of {union} words shared"
+    text = f"{place}, {len(words)} of {len(a.words | b.words)} words shared"
+    if told := common(*texts, words):
+        text += f": {told}"
     if kind == _OTHER_FILE:
-        text += f" and the name {_same_root(a, b)}: perhaps one root cause"
+        text += f"; both name {_same_root(a, b)}: perhaps one root cause"
     return f"said to be the same; {text}" if kind == _SAID else text
 
 

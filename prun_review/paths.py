@@ -115,3 +115,20 @@ def candidates(path: str, *, prefixes: Sequence[str] = (), names: Names | None =
         if candidate and candidate not in seen and not suspicious(candidate):
             seen.add(candidate)
             yield candidate
+
+
+def among(path: str, known: Collection[str]) -> str:
+    """What a normalised ``path`` of a finding means among the ``known`` ones of the same case.
+
+    Without a tree only other findings can say: ``a/src/x.py`` is ``src/x.py``, and ``/clone/src/x.py`` is
+    too, where one of them is known by that name; of an absolute path at least a folder must remain, and
+    only one such name may be known.  ``path`` itself otherwise.
+    """
+    for prefix in DIFF_PREFIXES:
+        if path.startswith(prefix) and path[len(prefix) :] in known:
+            return path[len(prefix) :]
+    if path.startswith("/") or _DRIVE.match(path):
+        parts = path.split("/")
+        tails = [tail for n in range(1, len(parts) - 1) if (tail := "/".join(parts[n:])) in known]
+        return tails[0] if len(tails) == 1 else path
+    return path

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from prun_review.model import SEVERITIES, Finding, Place
-from prun_review.paths import DIFF_PREFIXES, normalise_path
+from prun_review.paths import among, normalise_path
 
 MAX_TEXT = 2000
 """Characters of title and of detail that are looked at; real first sentences end before 400."""
@@ -36,9 +36,9 @@ _CALLED = re.compile(r"\b[^\W\d]\w*+(?=\(|\.[^\W\d_])")
 _STOP = frozenset(
     re.findall(
         r"\w+",
-        "a an and are as at be but by can could for from has have if in into is it its may not of on or"
-        " should so than that the their then there these this those to was were when where which while"
-        " will with would",
+        "a an and are as at be but by can could few for from has have if in into is it its many may much not"
+        " of on or should so than that the their then there these this those to too very was were when"
+        " where which while will with would",
     )
 )
 _SUFFIX = re.compile(r"(?<=...)(?:ations|ation|ingly|edly|ings|ments|ment|ing|ies|ed|es|ly|s|e)$")
@@ -61,6 +61,8 @@ class Item:
     """Last line that counts, inclusive."""
     words: frozenset[str]
     names: frozenset[str]
+    plain: frozenset[str]
+    """Words that are no part of a name."""
     category: str
     weight: tuple[bool, int]
     """The least speaks for its repetitions: grounded before not, then the most severe."""
@@ -80,11 +82,11 @@ def items(left: Sequence[Finding], right: Sequence[Finding]) -> tuple[list[Item]
     known = set(paths.values())
 
     def item(index: int, finding: Finding) -> Item:
-        text = f"{finding.title[:MAX_TEXT]}\n{first_sentence(finding.detail)}"
+        words, names = split(text_of(finding))
         place = place_of(finding)
         line, end = _lines(place)
         was = _lines(finding) if finding.mapped else (None, None)
-        file = _without_diff_prefix(paths[place.file], known) if place.file else ""
+        file = among(paths[place.file], known) if place.file else ""
         severity = SEVERITIES.index(finding.severity) if finding.severity in SEVERITIES else len(SEVERITIES)
         return Item(
             index,
@@ -92,7 +94,9 @@ def items(left: Sequence[Finding], right: Sequence[Finding]) -> tuple[list[Item]
             file,
             line,
             end,
-            *split(text),
+            words,
+            names,
+            plain=words.difference(*(_stems(name)[0] for name in names)),
             category=finding.category,
             weight=(not finding.grounded, -severity),
             rule=finding.rule,
@@ -101,6 +105,11 @@ def items(left: Sequence[Finding], right: Sequence[Finding]) -> tuple[list[Item]
         )
 
     return [item(i, f) for i, f in enumerate(left)], [item(i, f) for i, f in enumerate(right)]
+
+
+def text_of(finding: Finding) -> str:
+    """What of a finding's words is compared: the title and the first sentence of the detail."""
+    return f"{finding.title[:MAX_TEXT]}\n{first_sentence(finding.detail)}"
 
 
 def place_of(finding: Finding) -> Place:
@@ -129,14 +138,6 @@ def _content(finding: Finding) -> tuple[str, int, int, str, str, str, str, str, 
     )  # fmt: skip
 
 
-def _without_diff_prefix(path: str, known: set[str]) -> str:
-    """``a/src/x.py`` as ``src/x.py`` only where another finding says so: a folder may be named ``a``."""
-    for prefix in DIFF_PREFIXES:
-        if path.startswith(prefix) and path[len(prefix) :] in known:
-            return path[len(prefix) :]
-    return path
-
-
 def first_sentence(text: str) -> str:
     """``text`` up to the end of its first sentence or line, at most :data:`MAX_TEXT` characters."""
     return _SENTENCE_END.split(text[:MAX_TEXT].strip(), maxsplit=1)[0]
@@ -151,8 +152,7 @@ def split(text: str) -> tuple[frozenset[str], frozenset[str]]:
 
     Names are compound words, words in quotes, and words before ``(`` or ``.x``, as written.
     """
-    if not text.isascii():
-        text = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+    text = _plain_letters(text)
     found: set[str] = set()
     names: set[str] = set()
     for word in _WORD.findall(text.replace("n't", "")):
@@ -172,15 +172,36 @@ def split(text: str) -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(sorted(found)[:MAX_WORDS]), frozenset(short[:MAX_WORDS])
 
 
+def spelling(text: str) -> dict[str, str]:
+    """The stems that :func:`split` finds in ``text``, each with the shortest word that has it: names of
+    code as they are written, other words and parts of names in lower case."""
+    spelt: dict[str, str] = {}
+    for word in _WORD.findall(_plain_letters(text).replace("n't", "")):
+        for stem, part in _parts(word[:MAX_NAME]):
+            spelt[stem] = min(spelt.get(stem, part), part, key=lambda text: (len(text), text))
+    return spelt
+
+
+def _plain_letters(text: str) -> str:
+    """``text`` without accents."""
+    if text.isascii():
+        return text
+    return "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+
+
+def _parts(word: str) -> list[tuple[str, str]]:
+    """The stems of one word, each with what it is the stem of."""
+    pattern = _PART if word.isascii() else _LETTERS
+    parts = [part.lower() for part in pattern.findall(word)]
+    stems = [(_stem(part), part) for part in parts if part not in _STOP and (len(part) > 1 or part.isdigit())]
+    return [*stems, ("=" + "".join(parts), word)] if len(parts) > 1 else stems
+
+
 @lru_cache(maxsize=20_000)  # reviewers use the same few thousand words again and again
 def _stems(word: str) -> tuple[frozenset[str], bool]:
     """The stems of one word, and whether it is a compound."""
-    pattern = _PART if word.isascii() else _LETTERS
-    parts = [part.lower() for part in pattern.findall(word)]
-    stems = {_stem(part) for part in parts if part not in _STOP and (len(part) > 1 or part.isdigit())}
-    if len(parts) > 1:
-        stems.add("=" + "".join(parts))
-    return frozenset(stems), len(parts) > 1
+    stems = frozenset(stem for stem, _ in _parts(word))
+    return stems, any(stem.startswith("=") for stem in stems)
 
 
 def _stem(word: str) -> str:
