@@ -319,6 +319,14 @@ def test_uncertain_pairs_make_it_a_range() -> None:
     assert found["text"].startswith("At least 3 to 8 more (lower bound")
 
 
+def test_a_second_partner_is_one_defect_less_and_not_one_shared_more() -> None:
+    matches = [(n, n, "match") for n in range(6)]
+    alone = [(20, None, "alone"), (21, None, "alone"), *((None, n, "alone") for n in (30, 31, 32))]
+    found = by_hand(crossed(*matches, (0, 6, "uncertain"), *alone))["unseen"]
+    assert found["seen"] == [11, 12]
+    assert found["more"] == [round(chapman(8, 9, 6) - 11, 4), round(chapman(8, 10, 6) - 12, 4)]
+
+
 @pytest.mark.parametrize("sizes", [(2, 9, 9), (3, 1, 9), (3, 9, 1), (0, 20, 20)])
 def test_too_small_an_overlap_has_no_estimate(sizes: tuple[int, int, int]) -> None:
     found = by_hand(pairs_of(*sizes))["unseen"]
