@@ -11,7 +11,7 @@ severities, match nothing.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from prun_review.answers import Answers, doubts, sound
 from prun_review.consensus import Group
@@ -56,10 +56,10 @@ def settle(facts: RunFacts, groups: Iterable[Group], *, asked: Asked | None = No
     here = sorted((g for g in groups if g.severity in SEVERITIES), key=lambda g: (g.case, g.id))
     new = [_group(g) for g in here]
     entries = sorted(filter(_usable, facts.known), key=lambda k: (k.case, k.fingerprint, k.finding.line or 0))
-    known = track([_known(k) for k in entries], new)
+    known = _whole([_known(k) for k in entries], here, new)
     held = [a for a in facts.acceptances if _stands(a)]
     valid = sorted((a for a in held if not a.expired), key=_by_name)
-    accepted = track(list(map(_acceptance, valid)), new)
+    accepted = _whole(list(map(_acceptance, valid)), here, new)
     over = sorted((a for a in held if a.expired), key=_by_name)
     expired = track(list(map(_acceptance, over)), [n for j, n in enumerate(new) if j not in accepted.found])
     rest = [g.id for j, g in enumerate(here) if j not in accepted.found]
@@ -76,6 +76,22 @@ def settle(facts: RunFacts, groups: Iterable[Group], *, asked: Asked | None = No
         {rest[j]: over[t.old] for j, t in expired.found.items()},
         {here[j].id: t.how for tracks in (known, accepted) for j, t in tracks.found.items()},
     )
+
+
+def _whole(old: Sequence[Defect], groups: Sequence[Group], new: Sequence[Defect]) -> Tracks:
+    """Where each of ``groups`` (``new``) was before.
+
+    Of what may be two defects both must have been known: what is new must not hide behind what is not.
+    """
+    tracks = track(old, new)
+    found = {j: t for j, t in tracks.found.items() if groups[j].kind != "uncertain" or _each(old, groups[j])}
+    return replace(tracks, found=found)
+
+
+def _each(old: Sequence[Defect], group: Group) -> bool:
+    members = [Defect(group.case, (m.finding,), m.finding.severity) for m in group.members]
+    there = [d for d in old if d.case == group.case]
+    return len(track(there, members).found) == len(members)
 
 
 def answered_for(facts: RunFacts) -> Mapping[tuple[str, str], Acceptance]:

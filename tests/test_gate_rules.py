@@ -22,6 +22,7 @@ from tests.gatekit import (
     EXECUTORS,
     FOLDER,
     LEAK,
+    PERHAPS,
     SQL,
     SQL_REWORDED,
     STYLE,
@@ -314,6 +315,24 @@ def test_a_known_finding_is_listed_and_does_not_gate() -> None:
     assert verdict(PAIR, held(SQL, SQL_REWORDED), known=worse).outcome == "FAIL"
     gating = {FOLDER: Policy(known="gate")}
     assert verdict(PAIR, held(SQL, SQL_REWORDED), known=(entry(SQL),), folders=gating).outcome == "FAIL"
+
+
+@pytest.mark.parametrize(
+    ("entries", "outcome"),
+    [
+        ((accept(SQL),), "INCOMPLETE"),
+        ((accept(PERHAPS),), "INCOMPLETE"),
+        ((accept(SQL), accept(PERHAPS)), "PASS"),
+        ((accept(SQL, also=(PERHAPS,)),), "PASS"),
+        ((accept(SQL), accept(replace(PERHAPS, severity="low"))), "INCOMPLETE"),
+    ],
+)
+def test_what_may_be_two_defects_is_accepted_only_as_both(
+    entries: tuple[Acceptance, ...], outcome: str
+) -> None:
+    assert verdict(PAIR, held(SQL, PERHAPS), acceptances=entries).outcome == outcome
+    known = tuple(replace(entry(a.finding), also=a.also) for a in entries if a.finding is not None)
+    assert verdict(PAIR, held(SQL, PERHAPS), known=known).outcome == outcome
 
 
 def test_known_and_accepted_findings_are_no_part_of_the_agreement() -> None:
