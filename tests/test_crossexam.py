@@ -488,7 +488,7 @@ def run_of(said: Mapping[tuple[str, str], list[Finding]]) -> tuple[list[Unit], l
     return units, [result(one, *said[key]) for one, key in zip(units, said, strict=True)]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(REPORTS, POLICIES, st.sampled_from(["gate", "all"]), st.integers(0, 6), st.data())
 def test_it_ends_and_keeps_its_limits(
     said: dict[tuple[str, str], list[Finding]], policy: Policy, mode: str, limit: int, data: st.DataObject

@@ -312,7 +312,7 @@ def shape(crossing: Crossing) -> set[tuple[object, ...]]:
     }
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_no_ruling_makes_consensus_without_two_that_are_independent(data: st.DataObject) -> None:
     said = data.draw(SAID)
@@ -334,7 +334,7 @@ def test_no_ruling_makes_consensus_without_two_that_are_independent(data: st.Dat
             assert group.examined != "confirmed"
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_the_order_of_results_and_executors_does_not_matter(data: st.DataObject) -> None:
     said = data.draw(SAID)
@@ -348,7 +348,7 @@ def test_the_order_of_results_and_executors_does_not_matter(data: st.DataObject)
     assert shape(cross(results, turned, rulings=rulings_of(held))) == shape(once)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_a_claim_touches_no_other_group(data: st.DataObject) -> None:
     said = data.draw(SAID)
@@ -364,7 +364,7 @@ def test_a_claim_touches_no_other_group(data: st.DataObject) -> None:
             assert group == before[group.id]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_a_pair_touches_no_group_that_nothing_links_to_it(data: st.DataObject) -> None:
     said = data.draw(SAID)
