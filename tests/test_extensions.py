@@ -144,7 +144,7 @@ def ask(env: dict[str, str], cwd: Path) -> subprocess.CompletedProcess[str]:
 
 def test_an_installed_extension_is_found(tmp_path: Path) -> None:
     done = ask(distribution(tmp_path / "site", "mine_hooks", GOOD), tmp_path)
-    assert (done.stdout, done.stderr) == ("json markdown shout terminal\n", "")
+    assert (done.stdout, done.stderr) == ("adr json markdown shout terminal\n", "")
 
 
 @pytest.mark.parametrize(
