@@ -368,7 +368,16 @@ class Review:
             self._drain()
         with self._turn:
             for unit in self._open:
-                self._take(unanswered(unit, "not-run", code, text))
+                self._take(self._undelivered(unit) or unanswered(unit, "not-run", code, text))
+
+    def _undelivered(self, unit: Unit) -> Result | None:
+        """A result that is on disk and that Ctrl-C caught on its way here: what is stored counts."""
+        if unit.id not in self._stored:
+            return None
+        try:
+            return self.open_store().result_of(unit)
+        except PrunError:
+            return None
 
     @property
     def _open(self) -> list[Unit]:

@@ -12,6 +12,10 @@ from typing import Any
 
 import pytest
 
+from prun_review.model import Brief
+from prun_review.planning import Proposal
+from prun_review.review import Review
+from prun_review.settings import read_settings
 from tests.plugin.conftest import ASKED, EXAMINES, ONE, Project, finding, opinion, payload
 from tests.plugin.test_second_wave import (
     BOTH,
@@ -35,6 +39,7 @@ LOOP = finding(
     quote="for price in prices[1:]:",
 )
 LOOPED = opinion("confirm", line=10, quote="for price in prices[1:]:")
+REFUTED = opinion("refute", line=4, quote="def run(command):")
 
 
 def two_questions(project: Project, *rules: dict[str, Any]) -> None:
@@ -44,11 +49,11 @@ def two_questions(project: Project, *rules: dict[str, Any]) -> None:
 
 
 def answer(project: Project, *rules: dict[str, Any]) -> None:
-    """``right`` confirms both; ``rules`` come before where it is asked about the second."""
+    """``right`` refutes the first and confirms the second; about that one ``rules`` come before."""
     project.answers(
         *({"when": "Prices: the first", **rule} for rule in rules),
         {"when": "Prices: the first", "payload": LOOPED},
-        {"when": ASKED, "payload": opinion("confirm")},
+        {"when": ASKED, "payload": REFUTED},
         {**FOUND, "payload": payload(finding(), LOOP)},
         CLEAN,
     )
@@ -136,7 +141,8 @@ def taken_up(project: Project, workers: tuple[str, ...]) -> None:
     assert "cross-examination: 1 unit of 1 question: 1 to right" in said
     report = same_verdict(project)
     assert report["facts"]["resumed_from"] == [run]
-    assert [(f["class"], f["examined"]) for f in report["findings"]] == [("consensus", "confirmed")] * 2
+    found = {f["line"]: (f["class"], f["examined"]) for f in report["findings"]}
+    assert found == {5: ("contested", "refuted"), 10: ("consensus", "confirmed")}
     assert report["verdict"]["outcome"] == "FAIL"
 
 
@@ -147,7 +153,7 @@ def test_an_examiner_that_runs_out_of_time_is_asked_again_on_resume(
     two_questions(project, {"instead": "heartbeat"})
     assert project.run("panels/", "--prun-timeout", "4", *workers).ret == 1
     classes = {f["line"]: (f["class"], f["examined"]) for f in project.report()["findings"]}
-    assert classes == {5: ("consensus", "confirmed"), 10: ("single", "unresolved")}
+    assert classes == {5: ("contested", "refuted"), 10: ("single", "unresolved")}
     assert "timeout" in {r["reason"] for r in stored(project)}
     taken_up(project, workers)
 
@@ -258,3 +264,23 @@ def test_plan_prices_it(project: Project) -> None:
         assert "cross-examination" not in plan()
     project.config("", ("left",), tables=BOTH)
     assert "cross-examination" not in plan(), "nobody is independent of anybody"
+
+
+def test_a_result_that_ctrl_c_caught_on_its_way_is_as_it_was_stored(project: Project) -> None:
+    """Else the verdict that was told and the one that ``gate`` derives would be two."""
+    two_questions(project)
+    root, config = read_settings(project.path, {})
+    review = Review(root, config, dict(os.environ))
+    brief = Brief("Audit the application.", reads=("src/*.py",))
+    proposals = [Proposal(f"p::a[{n}]", "p::a", "panels", n, brief=brief) for n in ("left", "right")]
+    try:
+        review.start(proposals, workers=0, partial="", say=lambda text: None)
+        until(lambda: len(list(project.path.glob(".prun/runs/*/units/*/result.json"))) == 2)
+        assert review._pool
+        assert review._pool.next(10)  # taken out, and lost
+        review.stop("interrupted", "interrupted")
+        assert [r.status for r in review.results.values()] == ["valid", "valid"]
+        outcome = review.finish(stopped="interrupted", reported=None, items_failed=0)
+    finally:
+        review.close()
+    assert gate(project)["outcome"] == outcome.verdict.outcome == "INCOMPLETE"

@@ -68,7 +68,7 @@ def said(word: str, name: str, pair: bool = False, **changes: Any) -> dict[str, 
     return told
 
 
-NOTHING = {"file": None, "line": None, "quote": None}
+NOTHING: dict[str, Any] = {"file": None, "line": None, "quote": None}
 SETTLED = [
     Rule(ASKED, Reply(said("yes", "eval-discount", pair=True)), also=str(EVALUATED[1]["title"])),
     Rule(PAIR, Reply(said("no", "last-day", pair=True)), also=str(LAST[0]["title"])),
