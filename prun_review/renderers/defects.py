@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -45,8 +46,9 @@ def _finding(finding: Mapping[str, Any], level: int) -> Iterator[str]:
     yield f"{code(finding['case'])}{f', {code(name)}' if name else ''}  "
     yield markdown(finding["reason"])
     yield ""
-    for member in finding["members"]:
-        yield from _member(member)
+    for (name, *lines), times in Counter(tuple(_member(m)) for m in finding["members"]).items():
+        yield f"{name}, {times} times:" if times > 1 else f"{name}:"  # the same words of repeats stand once
+        yield from lines
     for asked in holding.asked(finding):
         yield from (f"**{markdown(asked.text)}**", "")
         for argument in asked.arguments:
@@ -73,7 +75,7 @@ def _member(member: Mapping[str, Any]) -> Iterator[str]:
         *([f"rule {member['rule']}"] if member["rule"] else []),
         *filter(None, [changes.stance(member), member["note"]]),
     ]
-    yield f"**{markdown(member['executor'])}** at {place(member)} ({markdown(', '.join(said))}):"
+    yield f"**{markdown(member['executor'])}** at {place(member)} ({markdown(', '.join(said))})"
     yield f"{markdown(member['title'], 300)}"
     yield ""
     for label, text in (("", member["detail"]), ("Suggestion:", member["suggestion"])):

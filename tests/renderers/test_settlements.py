@@ -127,6 +127,18 @@ def test_a_pair_that_was_settled_is_told_once_on_the_page_and_one_that_was_not_w
         assert f"{line}: sonnet answered**\n\n**sonnet** at" in RENDERERS["markdown"](document)
 
 
+def test_the_same_words_of_repeats_stand_once() -> None:
+    found = agreed.finding("single", "Leak")
+    first = found["members"][0]
+    again = {"id": "codex-2#1", "unit": "codex-2"}
+    found["members"] += [{**first, **again}, {**first, **again, "title": "Leaks", "line": 40}]
+    out = RENDERERS["markdown"](agreed.document(findings=[found]))
+    said = "(severity high, category other, unchecked)"
+    assert f"**codex** at `src/auth/login.py:12` {said}, 2 times:\nLeak\n" in out
+    assert f"**codex** at `src/auth/login.py:40` {said}:\nLeaks\n" in out
+    assert out.count("> the name reaches the query") == 2
+
+
 def severities(**fields: Any) -> dict[str, Any]:
     pair = agreed.findings_pair("codex", "sonnet")
     pair["severity"] |= fields
