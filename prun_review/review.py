@@ -231,24 +231,38 @@ class Review:
         )
         self._pool = pacing.pool_of(self.config, self._dispatcher, self.plan, self.root, workers)
         self._brakes.spent(self.results.values())
-        self._wave = SecondWave(
-            Means(
-                root=self.root,
-                config=self.config,
-                executors={name: self.executors[name] for name in programs.located},
-                head=head,
-                store=store,
-                brakes=self._brakes,
-                version=programs.version,
-                same=extensions.same_finding(self.extensions),
-                replay=replay,
-                refused=refused,
-                adopt=self._take_all,
-                record=record,
-                start=self._pool.start,
-            )
-        )
+        self._wave = self._second_wave(programs, refused, replay, self._dispatcher, record)
         self._pool.start(left)
+
+    def _second_wave(
+        self,
+        programs: Programs | Replay,
+        refused: dict[str, tuple[str, str]],
+        replay: Replay | None,
+        dispatcher: Dispatcher,
+        record: Callable[[Iterable[Unit]], None],
+    ) -> SecondWave:
+        """What will ask about the findings; it asks nothing before :meth:`examine`."""
+        means = Means(
+            root=self.root,
+            config=self.config,
+            executors={name: self.executors[name] for name in programs.located},
+            head=self.head,
+            store=self.open_store(),
+            brakes=dispatcher.brakes,
+            version=programs.version,
+            same=extensions.same_finding(self.extensions),
+            replay=replay,
+            refused=refused,
+            adopt=self._take_all,
+            record=record,
+            start=self._hand_in,
+        )
+        return SecondWave(means)
+
+    def _hand_in(self, units: Sequence[Unit]) -> None:
+        if self._pool:
+            self._pool.start(units)
 
     def _record(self, facts: RunFacts, replay: Replay | None, say: Callable[[str], None]) -> None:
         """Put the beginning of the run, and what it takes over, on disk."""
