@@ -12,15 +12,18 @@ from typing import Any
 
 import pytest
 
+from prun_review import crossexam
 from prun_review.model import Brief
 from prun_review.planning import Proposal
 from prun_review.review import Review
+from prun_review.secondwave import LATE
 from prun_review.settings import read_settings
-from tests.plugin.conftest import ASKED, EXAMINES, ONE, Project, finding, opinion, payload
+from tests.plugin.conftest import ASKED, EXAMINES, ONE, Project, finding, opinion, payload, same_opinion
 from tests.plugin.test_second_wave import (
     BOTH,
     CLEAN,
     FOUND,
+    OTHER_WORDS,
     WORKERS,
     examining,
     gate,
@@ -266,15 +269,56 @@ def test_plan_prices_it(project: Project) -> None:
     assert "cross-examination" not in plan(), "nobody is independent of anybody"
 
 
-def test_a_result_that_ctrl_c_caught_on_its_way_is_as_it_was_stored(project: Project) -> None:
-    """Else the verdict that was told and the one that ``gate`` derives would be two."""
-    two_questions(project)
+def started(project: Project) -> Review:
+    """A review of one case by both, begun in this process."""
     root, config = read_settings(project.path, {})
     review = Review(root, config, dict(os.environ))
     brief = Brief("Audit the application.", reads=("src/*.py",))
-    proposals = [Proposal(f"p::a[{n}]", "p::a", "panels", n, brief=brief) for n in ("left", "right")]
+    names = ("left", "right")
     try:
-        review.start(proposals, workers=0, partial="", say=lambda text: None)
+        review.start(
+            [Proposal(f"p::a[{name}]", "p::a", "panels", name, brief=brief) for name in names],
+            workers=0,
+            partial="",
+            say=lambda text: None,
+        )
+    except BaseException:
+        review.close()
+        raise
+    return review
+
+
+def test_what_comes_up_after_the_last_round_is_left_out(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two rounds are needed here; where there is one, what the second would ask is said."""
+    examining(project)
+    project.answers(
+        {"when": ASKED, "payload": same_opinion("no")},
+        FOUND,
+        {**CLEAN, "payload": payload(OTHER_WORDS)},
+    )
+    monkeypatch.setattr(crossexam, "ROUNDS", 1)
+    review = started(project)
+    said: list[str] = []
+    try:
+        while review.owed:
+            review.next(1)
+        review.examine(said.append, said.append)
+        outcome = review.finish(stopped="", reported=None, items_failed=0)
+    finally:
+        review.close()
+    assert project.calls().count("left") == 2
+    assert said[-1] == f"cross-examination: 2 questions left out: {LATE}"
+    assert len(outcome.document["examination"]["left_out"]) == 2
+    assert outcome.verdict.outcome == gate(project)["outcome"] == "INCOMPLETE"
+
+
+def test_a_result_that_ctrl_c_caught_on_its_way_is_as_it_was_stored(project: Project) -> None:
+    """Else the verdict that was told and the one that ``gate`` derives would be two."""
+    two_questions(project)
+    review = started(project)
+    try:
         until(lambda: len(list(project.path.glob(".prun/runs/*/units/*/result.json"))) == 2)
         assert review._pool
         assert review._pool.next(10)  # taken out, and lost
