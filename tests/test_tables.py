@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prun_review import document
+from prun_review import document, panelrows
 from prun_review.answers import lay
+from prun_review.compared import asked
 from prun_review.consensus import cross
 from prun_review.folding import Member
 from prun_review.groups import Crossing, CrossPair, Group
@@ -172,8 +173,6 @@ def _held(executor: str, id: str) -> Group:
 
 def by_hand(*crossings: Crossing) -> dict[str, Any]:
     """The row of codex and sonnet for cases that were cross-checked so."""
-    from prun_review.compared import asked
-
     units = [unit(name, case(n)) for n in range(len(crossings)) for name in PAIR]
     cases = asked(Plan(tuple(units)), lay(Plan(tuple(units)), list(map(result, units))))
     matched = {case(n): crossing for n, crossing in enumerate(crossings)}
@@ -442,7 +441,7 @@ def test_analysers_give_no_verdict() -> None:
 
 def test_the_panel_has_one_word_for_each_voice_and_alpha_with_missing_answers() -> None:
     part = voted(
-        codex="aaaaaarrrrcc.aa", mini="aaaaaarrrrcca.c", sonnet="aaaaaarrrcccaa.", nameless="..............."
+        codex="aaaaaarrrrcc.aa", mini="aaaaaarrrrcca.c", sonnet="aaaaaarrrcccaaa", nameless="..............."
     )
     found = part["panel"]["verdicts"]
     assert found["executors"] == ["codex", "sonnet", "mini"]  # who is not known is not paid: no verdict
@@ -452,7 +451,13 @@ def test_the_panel_has_one_word_for_each_voice_and_alpha_with_missing_answers() 
     assert 0.7 < found["alpha"]["value"] < 1
     assert found["alpha"]["n"] == found["ac1"]["n"] == 14
     lacking = [(m["executor"], m["reason"], m["n"]) for m in found["missing"]]
-    assert lacking == [(name, "missing-result", 1) for name in ("codex", "sonnet", "mini")]
+    assert lacking == [(name, "missing-result", 1) for name in ("codex", "mini")]
+
+
+def test_who_was_not_asked_a_case_is_not_missing_there() -> None:
+    units = [unit("codex", case(0)), unit("sonnet", case(0)), unit("codex", case(1))]
+    found = agreed(units, [says(u, "approve") for u in units])["panel"]["verdicts"]
+    assert (found["agree"], found["n"], found["of"], found["missing"]) == (1, 1, 1, [])
 
 
 # --- choices ------------------------------------------------------------------------------------
@@ -489,6 +494,14 @@ def test_choices_of_different_questions_have_only_the_raw_agreement() -> None:
     assert part["panel"]["choices"]["alpha"]["why_not"] == "the questions differ in their options"
 
 
+def test_two_divided_executors_do_not_agree() -> None:
+    question = Contract("choice", ("jsonl", "sqlite"), ("safety",))
+    units = [unit(name, case(0), n, question) for name in PAIR for n in (1, 2)]
+    results = [choose(u, option) for u, option in zip(units, ("jsonl", "sqlite") * 2, strict=True)]
+    (found,) = agreed(units, results)["choices"]
+    assert (found["agree"], found["n"], found["ac1"]["n"]) == (0, 1, 0)
+
+
 # --- the panel ----------------------------------------------------------------------------------
 
 
@@ -506,6 +519,22 @@ def test_the_panel_counts_voices_and_pools_independent_pairs() -> None:
     assert found["classes"]["consensus"] == 10
     assert found["psa"] == [round(40 / 60, 4)] * 2  # two independent pairs of executors, 2 of 3 each
     assert [(m["executor"], m["n"]) for m in found["missing"]] == [("sonnet", 1)]
+
+
+def test_what_the_tree_does_not_hold_is_held_by_nobody() -> None:
+    gone = replace(LEAK, grounding="ungrounded")
+    part = answered({"codex": [[SQL, gone]] * 2, "sonnet": [[SQL_REWORDED, gone]] * 2})
+    found = part["panel"]["findings"]
+    assert found["classes"]["ungrounded"] == 4
+    assert found["held_by"] == [{"voices": 2, "findings": 2}]
+
+
+def test_a_severity_that_one_voice_gives_is_compared_with_nothing() -> None:
+    units = [unit(name, case(0)) for name in PAIR]
+    cases = asked(Plan(tuple(units)), lay(Plan(tuple(units)), [result(u) for u in units]))
+    alone = replace(_held("codex", "codex#1"), kind="consensus")  # what another vendor confirmed
+    found = panelrows.findings(cases, {case(0): Crossing((alone,))}, EXECUTORS)
+    assert found["severity"]["findings"] == 0
 
 
 def test_severities_of_the_panel_are_of_voices() -> None:
@@ -581,16 +610,24 @@ def test_without_repeats_there_is_no_row_within() -> None:
 
 
 def test_only_so_many_answers_are_compared_and_it_is_said() -> None:
-    (found,) = answered({"codex": [[SQL]] * 12}, repeat=12)["within"]
+    found, other = answered({"codex": [[SQL]] * 12, "sonnet": [[SQL]] * 12}, repeat=12)["within"]
+    assert found["beside"][0]["pairs"] == other["beside"][0]["pairs"] == 45
     assert (found["pairs"], found["cases"]) == (45, 1)
     assert found["limited"] == "only the first 10 of 12 answers to a case were compared"
     assert found["came"] == [{"times": 12, "of": 12, "findings": 1}]
 
 
 def test_a_lost_repeat_is_no_answer_without_findings() -> None:
-    (found,) = answered({"codex": [[SQL], None, [SQL]]}, repeat=3)["within"]
-    assert (found["answers"], found["asked"], found["pairs"], found["both"]) == (2, 3, 1, 1)
-    assert found["came"] == [{"times": 2, "of": 2, "findings": 1}]
+    (found,) = answered({"codex": [[SQL], None, [SQL], None, [LEAK], None]}, repeat=3)["within"]
+    assert (found["answers"], found["asked"], found["pairs"], found["both"]) == (3, 6, 1, 1)
+    assert (found["cases"], found["of"]) == (1, 2)  # a single answer is compared with nothing
+    assert found["came"] == [{"times": 2, "of": 2, "findings": 1}, {"times": 1, "of": 1, "findings": 1}]
+
+
+def test_what_the_tree_does_not_hold_does_not_come_back() -> None:
+    gone = replace(LEAK, grounding="ungrounded")
+    (found,) = answered({"codex": [[SQL, gone], [SQL, gone]]}, repeat=2)["within"]
+    assert (found["both"], found["came"]) == (1, [{"times": 2, "of": 2, "findings": 1}])
 
 
 def test_the_hook_for_sameness_is_asked_within_as_well() -> None:
