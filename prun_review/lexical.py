@@ -8,8 +8,8 @@ both sides, and bears with one text being longer than the other.
 
 What it was chosen by (220 blocks of three public projects, each project judged by the other two; printed
 by ``benchmarks/crosscheck.py``): it is as good as a logistic model of four features that weighs words by
-the block (F1 .893 and .897), steadier when texts are short or a case holds one finding a side, and better
-than the share of common words (Jaccard, F1 .884), which loses the pairs in which one says more.
+the block (F1 .893 and .895), and steadier when a case holds few findings.  At a precision of .97 it finds
+81 of 100 true pairs; the share of common words in all words (Jaccard) finds 73.
 """
 
 from __future__ import annotations

@@ -6,14 +6,16 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from prun_review import Finding, Pair, crosscheck, matching
 from prun_review.folding import Member, fold
+from prun_review.lexical import score
 from prun_review.model import Place
 from prun_review.shortlist import shortlist
 from prun_review.tokens import MAX_NAME, MAX_WORDS, first_sentence, items, split
@@ -155,6 +157,8 @@ def test_a_text_that_names_several_files_is_no_place() -> None:  # C34
         "src\\app.py",
         "src//app.py",
         "`src/app.py`",
+        "/home/somebody/clone/src/app.py",
+        "C:\\\\clone\\\\src\\\\app.py",
     ],
 )
 def test_one_file_in_many_spellings(path: str) -> None:  # C35
@@ -659,6 +663,55 @@ def test_category_never_vetoes_a_match(left: list[Finding], right: list[Finding]
     ]
     apart = [replace(f, category="security", severity="low") for f in other]
     assert matches(one, other) == matches(one, apart)
+
+
+Key = tuple[bool, float, int, int, bool]
+
+
+def naive(left: Sequence[str], right: Sequence[str]) -> set[tuple[int, int, str]]:
+    """The rule for findings of which nothing but the title is known, over all pairs at once."""
+    lefts, rights = items([Finding(title) for title in left], [Finding(title) for title in right])
+    rank = {title: n for n, title in enumerate(sorted({*left, *right}))}
+    cells: dict[tuple[int, int], Key] = {}
+    for (i, a), (j, b) in product(enumerate(lefts), enumerate(rights)):
+        both, value = a.words & b.words, score(a, b)
+        said = len([word for word in both if not word.isdigit()])
+        enough = said > 2 or (said == 2 and len(both) / len(a.words | b.words) >= 0.25)
+        sure = value >= 0.26 and (enough or a.words == b.words)
+        if sure or (value >= 0.14 and said >= 2) or (value >= 0.26 and said):
+            r, t = rank[left[i]], rank[right[j]]
+            cells[i, j] = (not sure, -value, min(r, t), max(r, t), r > t)
+    matches: set[tuple[int, int]] = set()
+    for i, j in sorted(cells, key=lambda cell: cells[cell]):
+        if not cells[i, j][0] and all(i != x and j != y for x, y in matches):
+            matches.add((i, j))
+    rows, columns = {i for i, _ in matches}, {j for _, j in matches}
+    doubts = set()
+    for n in range(len(left)):
+        mine = [cell for cell in cells if cell[0] == n]
+        if n not in rows and mine:
+            doubts.add(min(mine, key=lambda cell: cells[cell]))
+    for n in range(len(right)):
+        theirs = [cell for cell in cells if cell[1] == n]
+        if n not in columns and theirs:
+            doubts.add(min(theirs, key=lambda cell: cells[cell]))
+    return {(*cell, "match") for cell in matches} | {(*cell, "uncertain") for cell in doubts}
+
+
+def differently_said(titles: list[str]) -> list[str]:
+    """Those that do not repeat one another, which would be folded."""
+    said = {split(title)[0]: title for title in titles}
+    return [title for words, title in said.items() if not any(words < more for more in said)]
+
+
+@FEW
+@given(st.lists(TITLES, max_size=7), st.lists(TITLES, max_size=7))
+def test_titles_alone_are_paired_as_a_naive_rule_does(one: list[str], other: list[str]) -> None:
+    left, right = differently_said(one), differently_said(other)
+    pairs = crosscheck([Finding(title) for title in left], [Finding(title) for title in right])
+    assume(not any("repeats" in p.reason for p in pairs))
+    found = {(p.left, p.right, p.outcome) for p in pairs if p.outcome != "alone"}
+    assert found == naive(left, right)
 
 
 # --- more than can be compared ----------------------------------------------------------------

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prun_review.paths import Names, candidates, line_suffix, normalise_path, suspicious
+from prun_review.paths import Names, among, candidates, line_suffix, normalise_path, suspicious
 
 
 @pytest.mark.parametrize(
@@ -99,3 +99,24 @@ def test_a_case_difference_counts_only_with_one_candidate() -> None:
 )
 def test_guesses_need_one_file(path: str, guess: str | None) -> None:
     assert Names(["src/x.py", "setup.py", "p/twice.py", "q/twice.py"]).guess(path) == guess
+
+
+@pytest.mark.parametrize(
+    ("path", "known", "meant"),
+    [
+        ("a/src/x.py", ["src/x.py"], "src/x.py"),
+        ("b/src/x.py", ["a/src/x.py"], "b/src/x.py"),
+        ("/clone/src/x.py", ["src/x.py", "lib/x.py"], "src/x.py"),
+        ("/tmp/a/b/src/x.py", ["src/x.py"], "src/x.py"),
+        ("C:/clone/src/x.py", ["src/x.py"], "src/x.py"),
+        ("/clone/src/x.py", ["x.py"], "/clone/src/x.py"),
+        ("/clone/pkg/src/x.py", ["src/x.py", "pkg/src/x.py"], "/clone/pkg/src/x.py"),
+        ("/clone/src/x.py", ["clone/src/y.py"], "/clone/src/x.py"),
+        ("clone/src/x.py", ["src/x.py"], "clone/src/x.py"),
+        ("SRC/x.py", ["src/x.py"], "SRC/x.py"),
+        ("../src/x.py", ["src/x.py"], "../src/x.py"),
+        ("", ["src/x.py"], ""),
+    ],
+)
+def test_other_findings_say_what_a_path_means(path: str, known: list[str], meant: str) -> None:
+    assert among(path, known) == meant
