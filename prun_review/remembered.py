@@ -192,8 +192,7 @@ class _Places:
         }
         grounded = ground((m.finding for m in quoted.values()), self._tree.read, names=self._names)
         for (key, moved), now in zip(quoted.items(), grounded, strict=True):
-            if now.grounding in ("exact", "moved"):
-                self._wanted[key] = _Moved(replace(moved.finding, line=now.line), moved.note)
+            self._wanted[key] = _Moved(replace(moved.finding, line=now.line), moved.note)
 
     def _moved(self, commit: str, finding: Finding) -> _Moved:
         name = finding.file

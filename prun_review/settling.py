@@ -3,21 +3,21 @@
 A group is an entry when one of its members has the entry's fingerprint, else when the matcher says that
 it is told in other words (:mod:`prun_review.tracking`).  Fails closed: an entry settles nothing that is
 more severe than itself or stands in another case; of two groups that might be one entry the nearer one
-is, and the other gates; what may be the same gates; an ungrounded finding is found by its name only,
-because its words prove nothing; names of another version of :mod:`prun_review.fingerprints`, and unknown
-severities, match nothing.
+is, and the other gates; what may be the same gates, and what may be two defects must be known as both; an
+ungrounded finding is found by its name only, because its words prove nothing; names of another version of
+:mod:`prun_review.fingerprints`, and unknown severities, match nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from prun_review.answers import Answers, doubts, sound
 from prun_review.consensus import Group
 from prun_review.fingerprints import is_fingerprint
 from prun_review.model import SEVERITIES, Acceptance, Carried, Finding, Known, Plan, RunFacts, Unit
-from prun_review.tracking import Defect, Tracks, track
+from prun_review.tracking import Defect, track
 
 GONE = "its file is gone"
 """The note of a known finding whose file is no part of this run's tree."""
@@ -53,13 +53,13 @@ def settle(facts: RunFacts, groups: Iterable[Group], *, asked: Asked | None = No
 
     ``asked`` (:func:`asked_about`) says which entries could have been found: without it none is stale.
     """
-    here = sorted((g for g in groups if g.severity in SEVERITIES), key=lambda g: (g.case, g.id))
+    here = sorted(groups, key=lambda g: (g.case, g.id))
     new = [_group(g) for g in here]
     entries = sorted(filter(_usable, facts.known), key=lambda k: (k.case, k.fingerprint, k.finding.line or 0))
-    known = _whole([_known(k) for k in entries], here, new)
+    known = track([_known(k) for k in entries], new)
     held = [a for a in facts.acceptances if _stands(a)]
     valid = sorted((a for a in held if not a.expired), key=_by_name)
-    accepted = _whole(list(map(_acceptance, valid)), here, new)
+    accepted = track(list(map(_acceptance, valid)), new)
     over = sorted((a for a in held if a.expired), key=_by_name)
     expired = track(list(map(_acceptance, over)), [n for j, n in enumerate(new) if j not in accepted.found])
     rest = [g.id for j, g in enumerate(here) if j not in accepted.found]
@@ -78,28 +78,12 @@ def settle(facts: RunFacts, groups: Iterable[Group], *, asked: Asked | None = No
     )
 
 
-def _whole(old: Sequence[Defect], groups: Sequence[Group], new: Sequence[Defect]) -> Tracks:
-    """Where each of ``groups`` (``new``) was before.
-
-    Of what may be two defects both must have been known: what is new must not hide behind what is not.
-    """
-    tracks = track(old, new)
-    found = {j: t for j, t in tracks.found.items() if groups[j].kind != "uncertain" or _each(old, groups[j])}
-    return replace(tracks, found=found)
-
-
-def _each(old: Sequence[Defect], group: Group) -> bool:
-    members = [Defect(group.case, (m.finding,), m.finding.severity) for m in group.members]
-    there = [d for d in old if d.case == group.case]
-    return len(track(there, members).found) == len(members)
-
-
 def answered_for(facts: RunFacts) -> Mapping[tuple[str, str], Acceptance]:
     """Who answers for carried blockers: run and finding id, as in :class:`Carried`, -> the acceptance."""
     valid = sorted((a for a in facts.acceptances if _stands(a) and not a.expired), key=_by_name)
-    carried = [c for c in facts.carried if c.severity in SEVERITIES and c.members]
-    found: Tracks = track(list(map(_acceptance, valid)), list(map(_carried, carried)))
-    return {(carried[j].run, carried[j].finding): valid[t.old] for j, t in found.found.items()}
+    found = track(list(map(_acceptance, valid)), list(map(_carried, facts.carried))).found
+    carried = facts.carried
+    return {(carried[j].run, carried[j].finding): valid[t.old] for j, t in found.items()}
 
 
 def asked_about(facts: RunFacts, plan: Plan, answers: Answers) -> Asked:
@@ -160,8 +144,13 @@ def _acceptance(acceptance: Acceptance) -> Defect:
 
 def _group(group: Group) -> Defect:
     members = tuple(m.finding for m in group.members)
-    return Defect(group.case, members, group.severity, comparable=group.kind != "ungrounded")
+    return _defect(group.case, members, group.severity, group.kind)
 
 
 def _carried(one: Carried) -> Defect:
-    return Defect(one.case, one.members, one.severity, comparable=one.kind != "ungrounded")
+    return _defect(one.case, one.members, one.severity, one.kind)
+
+
+def _defect(case: str, members: tuple[Finding, ...], severity: str, kind: str) -> Defect:
+    """What is only perhaps one defect must be known in all its members."""
+    return Defect(case, members, severity, comparable=kind != "ungrounded", several=kind == "uncertain")

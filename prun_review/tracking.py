@@ -11,7 +11,7 @@ never hide behind one old one.  Nothing here depends on the order of its argumen
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from prun_review.fingerprints import core, name
@@ -35,6 +35,9 @@ class Defect:
     """Names that it had when it was stored, beside those that its wordings have now."""
     comparable: bool = True
     """Whether its words may be compared; else only its names are looked at."""
+    several: bool = False
+    """Of a later one: it may be more than one defect, so each wording must be found by itself.  What is
+    new must not hide behind what is not."""
 
 
 class Track(NamedTuple):
@@ -57,7 +60,7 @@ class Tracks:
     seen: Mapping[int, int] = field(default_factory=dict)
     """Earlier ones that are there still, more severe or not -> a later one that they are."""
     perhaps: Mapping[int, Track] = field(default_factory=dict)
-    """Later ones that none of the above holds -> an earlier one, not seen either, that it may be."""
+    """Later ones that are neither -> an earlier one, not seen either, that it may be."""
 
 
 class _Wording(NamedTuple):
@@ -88,13 +91,42 @@ def track(old: Sequence[Defect], new: Sequence[Defect]) -> Tracks:
     One that is more severe than the earlier one is ``above``, never ``found``; an earlier one without a
     severity takes any.  5,000 of either take about a second where most names are equal.
     """
-    book = _Book(old, new)
+    parts = [(j, part) for j, defect in enumerate(new) for part in _parts(defect)]
+    book = _Book(old, [part for _, part in parts])
     book.by_name()
     book.by_words()
-    above = {n: t for n, t in book.above.items() if n not in book.found}
-    there = {**{t.old: n for side in (above, book.found) for n, t in side.items()}, **book.seen}
-    perhaps = {n: t for n, t in book.perhaps.items() if not (n in book.found or n in above or t.old in there)}
-    return Tracks(book.found, above, there, perhaps)
+    return _joined(book, parts)
+
+
+def _parts(defect: Defect) -> list[Defect]:
+    """What is looked for one by one."""
+    if not defect.several:
+        return [defect]
+    return [replace(defect, wordings=(f,), severity=f.severity, several=False) for f in defect.wordings]
+
+
+def _joined(book: _Book, parts: Sequence[tuple[int, Defect]]) -> Tracks:
+    """What was found of the later defects by what was found of their parts; the most severe one speaks for
+    all."""
+    owners = [j for j, _ in parts]
+    of: dict[int, list[int]] = {}
+    for n in sorted(range(len(parts)), key=lambda n: -level(parts[n][1].severity)):
+        of.setdefault(owners[n], []).append(n)
+    found: dict[int, Track] = {}
+    above: dict[int, Track] = {}
+    perhaps: dict[int, Track] = {}
+    for j, numbers in sorted(of.items()):
+        there = [book.found[n] for n in numbers if n in book.found]
+        worse = [book.above[n] for n in numbers if n in book.above and n not in book.found]
+        if len(there) == len(numbers):
+            found[j] = there[0]
+        elif len(there) + len(worse) == len(numbers):
+            above[j] = worse[0]
+        elif maybe := [book.perhaps[n] for n in numbers if n in book.perhaps]:
+            perhaps[j] = maybe[0]
+    either = [*book.above.items(), *book.found.items()]
+    seen = {**{t.old: owners[n] for n, t in either}, **{i: owners[n] for i, n in book.seen.items()}}
+    return Tracks(found, above, seen, {j: t for j, t in perhaps.items() if t.old not in seen})
 
 
 class _Book:
@@ -140,7 +172,6 @@ class _Book:
         for spot in spots:
             held = there.get(spot.line)
             if held and self._covers(held.old, spot.level):
-                del there[spot.line]
                 self._take(held, spot)
             else:
                 rest.append(spot)

@@ -164,6 +164,32 @@ def test_two_entries_of_one_defect_are_both_there() -> None:
     assert done.stale == ()
 
 
+@pytest.mark.parametrize(
+    ("entries", "found"),
+    [
+        ((known(SQL),), False),
+        ((known(PERHAPS),), False),
+        ((known(SQL), known(PERHAPS)), True),
+        ((known(SQL, also=(core(PERHAPS),)),), True),
+        ((known(SQL_REWORDED), known(PERHAPS)), True),
+        ((known(SQL), known(replace(PERHAPS, severity="low"))), False),
+        ((known(SQL), known(LEAK)), False),
+    ],
+)
+def test_what_may_be_two_defects_must_be_known_as_both(entries: tuple[Known, ...], found: bool) -> None:
+    done = laid(group(SQL, PERHAPS, kind="uncertain"), known=entries)
+    assert done.known == ({"u#1": entries[0]} if found else {})
+    assert set(laid(group(SQL, PERHAPS, kind="consensus"), known=entries).known) == {"u#1"}
+
+
+def test_the_worst_of_what_may_be_two_defects_speaks_for_both() -> None:
+    low, high = known(replace(SQL, severity="low")), known(PERHAPS)
+    several = group(replace(SQL, severity="low"), PERHAPS, kind="uncertain")
+    assert laid(several, known=(low, high)).known == {"u#1": high}
+    worse = laid(group(SQL, PERHAPS, kind="uncertain"), known=(low, high))
+    assert (worse.known, worse.worse) == ({}, {"u#1": low})
+
+
 def test_an_ungrounded_finding_is_found_by_its_name_only() -> None:
     def torn(finding: Finding) -> Group:
         return group(replace(finding, grounding="ungrounded"), kind="ungrounded")
@@ -219,6 +245,19 @@ def test_a_severe_entry_is_not_spent_on_a_mild_finding() -> None:
     severe = group(replace(SQL, line=60, severity="critical"), id="u#2")
     done = laid(mild, severe, known=entries)
     assert {id: k.finding.severity for id, k in done.known.items()} == {"u#1": "low", "u#2": "critical"}
+
+
+def test_the_mildest_entry_that_covers_it_is_the_one() -> None:
+    entries = tuple(known(replace(SQL, line=n, severity=s)) for n, s in ((5, "critical"), (50, "low")))
+    done = laid(group(replace(SQL, line=8, severity="low")), known=entries)
+    assert done.known == {"u#1": entries[1]}
+    assert done.stale == (entries[0],)
+
+
+def test_a_wording_that_is_told_twice_stands_for_one_place() -> None:
+    twice = known(SQL, also=(core(replace(SQL, line=90)),))
+    groups = [group(replace(SQL, line=n, end_line=n), id=f"u#{n}") for n in (12, 90)]
+    assert len(laid(*groups, known=(twice,)).known) == 1
 
 
 # --- stale, expired, carried ------------------------------------------------------------------
@@ -285,6 +324,8 @@ def carry(*members: Finding, **fields: object) -> Carried:
         (carry(SQL, case=""), accepted(SQL), False),
         (carry(SQL, case=OTHER_CASE), accepted(SQL), False),
         (carry(SQL_REWORDED, kind="ungrounded"), accepted(SQL), False),
+        (carry(SQL, PERHAPS, kind="uncertain"), accepted(SQL), False),
+        (carry(SQL, PERHAPS, kind="uncertain"), accepted(SQL, also=(core(PERHAPS),)), True),
         (carry(SQL, severity="fatal"), accepted(SQL), False),
     ],
 )
@@ -318,7 +359,10 @@ def test_what_is_settled_holds_whatever_comes(
 ) -> None:
     entries = tuple(known(f, case) for f, case in stored)
     by = tuple(accepted(f, case) for f, case in stored)
-    groups = [group(*findings, id=f"u#{n}", case=case) for n, (findings, case) in enumerate(held)]
+    kinds = [rng.choice(["single", "uncertain"]) for _ in held]
+    groups = [
+        group(*findings, id=f"u#{n}", case=case, kind=kinds[n]) for n, (findings, case) in enumerate(held)
+    ]
     done = laid(*groups, known=entries, accepted=by)
     named = {g.id: g for g in groups}
     for id, entry in done.known.items():
