@@ -44,9 +44,12 @@ FENCE = re.compile(r"\b[0-9a-f]{16}\b")
 
 @pytest.fixture(scope="module", params=[("-n0",), ("-n", "4")], ids=["n0", "n4"])
 def mixed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Shop, Run]:
-    """A run in which the vendors agree, differ, break the contract and fail; programs from the packages."""
+    """A run in which the vendors agree, differ, break the contract and fail; programs from the packages.
+
+    What one of them alone holds stays open: tests/real/test_real_examination.py puts it before the other.
+    """
     shop = Shop(tmp_path_factory.mktemp("mixed"))
-    return shop, shop.review(MIXED, *request.param)
+    return shop, shop.review(MIXED, "--prun-cross-examine", "off", *request.param)
 
 
 def test_verdict_exit_status_and_reasons(mixed: tuple[Shop, Run]) -> None:
@@ -55,12 +58,13 @@ def test_verdict_exit_status_and_reasons(mixed: tuple[Shop, Run]) -> None:
     assert (run.code, verdict["outcome"]) == (1, "FAIL"), run.output
     assert verdict["folders"] == {SECURITY: "FAIL", BEHAVIOUR: "INCOMPLETE"}
     assert run.codes("FAIL", SECURITY) == ["consensus", "consensus"]
-    assert run.codes("INCOMPLETE", SECURITY) == ["contested"]
+    assert run.codes("INCOMPLETE", SECURITY) == ["contested", "unresolved", "unresolved"]
     assert run.codes("INCOMPLETE", BEHAVIOUR) == [
         "contract",
         "failed:over-capacity",
         "one-vendor",
         "one-vendor",
+        "unresolved",
     ]
     assert run.codes("FAIL", BEHAVIOUR) == run.codes("FAIL", "") == run.codes("INCOMPLETE", "") == []
     assert f"VERDICT: {verdict['line']}" in " ".join(run.output.split())
@@ -89,10 +93,10 @@ def test_classes_of_findings_and_pairs(mixed: tuple[Shop, Run]) -> None:
         "pickle-cookie": ("consensus", "high", both, True),
         "sql-search": ("consensus", "critical", both, True),
         "md5-password": ("contested", "critical", both, True),
-        "role-or": ("single", "high", {"sonnet"}, False),
-        "path-invoice": ("single", "high", {"codex"}, False),
+        "role-or": ("single", "high", {"sonnet"}, True),
+        "path-invoice": ("single", "high", {"codex"}, True),
         "last-day": ("single", "medium", {"codex"}, False),
-        "eval-discount": ("single", "high", {"sonnet"}, False),
+        "eval-discount": ("single", "high", {"sonnet"}, True),
     }
     assert len(run.report["findings"]) == len(found)
     members = [m for f in run.report["findings"] for m in f["members"]]
