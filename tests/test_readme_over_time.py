@@ -121,6 +121,33 @@ def test_a_worse_one_a_second_one_and_a_mended_one(project: Project) -> None:
     assert [entry["severity"] for entry in project.report()["baseline"]["stale"]] == ["high"]
 
 
+def test_a_change_of_either_file_changes_the_review_and_counts_for_nothing(project: Project) -> None:
+    baseline, known, accept, _ = commands()
+    project.config("")
+    project.probe(ONE)
+    project.write("README", "hello\n")
+    project.commit()
+    project.git("tag", "base")
+    project.answers({"payload": payload(finding())})
+    project.write("src/app.py", SOURCE.replace("sh -c ", "sh -ec "))
+    project.commit()
+    quoted = finding(quote='return os.system("sh -ec " + command)')
+    project.answers({"payload": payload(quoted)})
+    run(project, "panels/", "--prun-base", "base")
+    assert verdict(project)["outcome"] == "FAIL"
+    [row] = project.report()["findings"]
+    verb(project, *baseline[1:])
+    verb(project, *[row["fingerprint"] if word == "FINDING" else word for word in accept[1:]])
+    project.git("add", "baseline.json", "prun-accept.toml")
+    project.git("commit", "-q", "-m", "known and accepted by the change itself")
+    run(project, *known[1:], "--prun-base", "base")
+    document = project.report()
+    assert verdict(project)["outcome"] == "FAIL"
+    assert document["change"]["alters"] == ["baseline.json", "prun-accept.toml"]
+    assert "changes-review" in {reason["code"] for reason in verdict(project)["reasons"]}
+    assert [(row["known"], row["accepted"]) for row in document["findings"]] == [(False, None)]
+
+
 @pytest.mark.parametrize("told", ["baseline", "accept", "compare"])
 def test_what_is_told_of_a_verb_is_what_its_help_knows(told: str, tmp_path: Path) -> None:
     shown = prun_review(told, "--help", cwd=tmp_path).stdout
