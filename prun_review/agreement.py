@@ -18,8 +18,16 @@ from prun_review.coefficients import Coefficient, Row, Rows
 from prun_review.intervals import LEAST, Estimate, bca, plural, wilson
 
 __all__ = [
-    *("LEAST", "Estimate", "Raw", "Specific", "estimated", "mean_difference", "psa_interval"),
-    *("raw_agreement", "specific_agreement", "wilson"),
+    "LEAST",
+    "Estimate",
+    "Raw",
+    "Specific",
+    "estimated",
+    "mean_difference",
+    "psa_interval",
+    "raw_agreement",
+    "specific_agreement",
+    "wilson",
 ]
 
 PREFIX = "not estimable: "
