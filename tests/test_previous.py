@@ -12,13 +12,14 @@ import pytest
 
 from prun_review import document, previous, rundir
 from prun_review.errors import RunDirError
-from prun_review.model import Carried, Finding, Plan, Result, Revision, RunFacts, Verdict
+from prun_review.model import Carried, Finding, Opinion, Plan, Result, Revision, RunFacts, Verdict
 from prun_review.policy import Policy
 from prun_review.previous import LOOK, carried
 from prun_review.rundir import RunDir
-from tests import gatekit
+from tests import examkit, gatekit
+from tests.examkit import CANNOT_TELL, REFUTE, claim, confirm
 from tests.gate_situations import AGREED, CLEAN, PAIR, SONNET, UNGROUNDED, held
-from tests.gatekit import FOLDER, LEAK, PERHAPS, SQL, SQL_REWORDED, result
+from tests.gatekit import CASE, FOLDER, LEAK, PERHAPS, SQL, SQL_REWORDED, result
 from tests.storekit import NOW, attempt
 
 HEAD = Revision("c" * 40, "7" * 40, base="b" * 40, merge_base="a" * 40)
@@ -93,6 +94,43 @@ def test_only_what_blocked_is_carried_as_it_was(
 ) -> None:
     run(tmp_path, results)
     assert [c.outcome for c in look(tmp_path)] == ([outcome] if outcome else [])
+
+
+@pytest.mark.parametrize(
+    ("results", "kind"),
+    [
+        (held(SQL), "single"),
+        (held(SQL, PERHAPS), "uncertain"),
+        (held(UNGROUNDED), "ungrounded"),
+        (AGREED, "consensus"),
+    ],
+)
+def test_what_is_carried_tells_its_case_and_class(
+    tmp_path: Path, results: Sequence[Result], kind: str
+) -> None:
+    run(tmp_path, results)
+    assert [(c.case, c.kind, c.examined) for c in look(tmp_path)] == [(CASE, kind, "")]
+
+
+@pytest.mark.parametrize(
+    ("word", "outcome", "examined"),
+    [
+        (confirm("critical"), "FAIL", "confirmed"),
+        (REFUTE, "INCOMPLETE", "refuted"),
+        (CANNOT_TELL, "INCOMPLETE", "unresolved"),
+    ],
+)
+def test_a_killed_run_carries_what_its_second_wave_came_to(
+    tmp_path: Path, word: Opinion, outcome: str, examined: str
+) -> None:
+    store = run(tmp_path, held(SQL), ended=False, close=False)
+    question = replace(claim(f"{PAIR[0].slug}#1"), id="x-0123456789ab")
+    wave = examkit.examined((question, {"sonnet": word}))
+    store.write_examination(wave)
+    for found in wave.results:
+        store.finish(found)
+    store.close()
+    assert [(c.outcome, c.examined) for c in look(tmp_path)] == [(outcome, examined)]
 
 
 @pytest.mark.parametrize("revision", [OTHER, REBASED, replace(HEAD, tree="")])
