@@ -20,25 +20,52 @@ def settled(facts: RunFacts, found: Sequence[Defect], oracle: Oracle) -> tuple[s
 
 def _matched(entries: Sequence[Acceptance | Known], found: Sequence[Defect], oracle: Oracle) -> set[int]:
     """An entry is for a defect of its case in the same words, and never for a more severe one."""
-    settled_ones: set[int] = set()
-    for entry in entries:
-        assert entry.finding is not None
-        if entry.finding.severity not in ORDER:
-            continue
-        wordings = (entry.finding, *entry.also)
-        same = [d for d in found if d.case == entry.case and rank(d.severity) <= rank(entry.finding.severity)]
+    usable = [e for e in entries if e.finding and e.finding.severity in ORDER]
+    doubtful = [d for d in found if d.kind == "uncertain"]
+    settled_ones = {id(d) for d in doubtful if _both_known(d, usable, found, oracle)}
+    for entry in usable:
+        wordings = _wordings(entry)
+        here = [d for d in found if d.case == entry.case and d.kind != "uncertain"]
+        same = [d for d in here if rank(d.severity) <= rank(wordings[0].severity)]
         sure = [d for d in same if _is_entry(d, [d.lead], wordings)]
         perhaps = [d for d in same if d not in sure and _is_entry(d, d.findings, wordings)]
-        worse = [
-            d for d in found if d.case == entry.case and d not in same and _is_entry(d, d.findings, wordings)
-        ]
-        if sure and worse:
-            sure = oracle.either("one entry, and a defect that is worse than it", [sure, []])
+        rivals = [d for d in here if d not in same and _is_entry(d, d.findings, wordings)]
+        rivals += [d for d in doubtful if d.case == entry.case and _is_entry(d, d.findings, wordings)]
+        if sure and rivals:
+            sure = oracle.either("one entry, and a defect that is worse or in doubt", [sure, []])
         several = _some_of(sure) if len(sure) > 1 else [sure]
         sure = oracle.either("one entry and several defects", several)
         sure += oracle.either("an entry in the words of another holder", [[], *_some_of(perhaps)])
         settled_ones |= {id(d) for d in sure}
     return settled_ones
+
+
+def _wordings(entry: Acceptance | Known) -> tuple[Finding, ...]:
+    return (entry.finding, *entry.also) if entry.finding else ()
+
+
+def _both_known(
+    defect: Defect, entries: Sequence[Acceptance | Known], found: Sequence[Defect], oracle: Oracle
+) -> bool:
+    """Of a defect that may be two, both must have been known, each as severe as it is now: what is new in it
+    must not hide behind what is not."""
+    stored = [
+        (w, rank(_wordings(e)[0].severity)) for e in entries if e.case == defect.case for w in _wordings(e)
+    ]
+    if not all(
+        any(said(w) == said(f) and most >= rank(f.severity) for w, most in stored) for f in defect.findings
+    ):
+        return False
+    worded = all(any(plain(w) == plain(f) for w, _ in stored) for f in defect.findings)
+    topics = {said(f) for f in defect.findings}
+    rivals = [
+        d
+        for d in found
+        if d is not defect and d.case == defect.case and topics & {said(f) for f in d.findings}
+    ]
+    if worded and not rivals:
+        return True
+    return oracle.either("what may be two is known in other words, or is told apart too", (True, False))
 
 
 def _some_of(defects_: Sequence[Defect]) -> list[list[Defect]]:
@@ -48,17 +75,13 @@ def _some_of(defects_: Sequence[Defect]) -> list[list[Defect]]:
 
 
 def _is_entry(defect: Defect, spoken: Sequence[Finding], wordings: Sequence[Finding]) -> bool:
-    """Whether these findings of a defect are among the wordings that were stored.
+    """Whether one of these findings of a defect is among the wordings that were stored.
 
-    What the tree does not hold is known by its very words only.  Of a defect that may be two, both must have
-    been known: what is new in it must not hide behind what is not.
+    What the tree does not hold is known by its very words only.
     """
-    stored = [said(f) for f in wordings]
     if defect.kind == "ungrounded":
         return any(plain(f) == plain(w) for f in spoken for w in wordings)
-    if defect.kind == "uncertain":
-        return all(said(f) in stored for f in defect.findings)
-    return any(said(f) in stored for f in spoken)
+    return any(said(f) == said(w) for f in spoken for w in wordings)
 
 
 def carried(

@@ -61,7 +61,7 @@ WITHOUT = (
 )
 """Random tests of whole runs: the campaign is one, and its runs are the same each time."""
 
-TAPES = 250
+TAPES = 150
 LIMIT = 150.0
 """Seconds for one change, after which it counts as noticed: it made something endless."""
 
@@ -186,11 +186,12 @@ def _known(state: Path | None) -> dict[str, str]:
     return {entry["key"]: entry["fate"] for entry in entries}
 
 
-def chosen(modules: Sequence[str], sample: int, seed: int) -> list[Trial]:
-    """The changes of these modules; of each at most ``sample``, if it is not 0."""
+def chosen(modules: Sequence[str], kinds: Sequence[str], sample: int, seed: int) -> list[Trial]:
+    """The changes of these modules, of some kinds or of all; of each at most ``sample``, if it is not 0."""
     found = []
     for module in modules:
-        every = sites((ROOT / f"prun_review/{module}.py").read_text(encoding="utf-8"))
+        source = (ROOT / f"prun_review/{module}.py").read_text(encoding="utf-8")
+        every = [s for s in sites(source) if not kinds or s.kind in kinds]
         if 0 < sample < len(every):
             every = random.Random(f"{seed} {module}").sample(every, sample)
         found += [Trial(module, site) for site in every]
@@ -203,6 +204,7 @@ def _arguments(argv: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("modules", nargs="+", choices=sorted(TESTS))
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--kinds", nargs="*", default=[], help="kinds of changes, none: all")
     parser.add_argument("--sample", type=int, default=0, help="changes of each module, 0: all")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--state", type=Path, help="where fates are kept, to go on later")
@@ -214,7 +216,7 @@ def main(argv: Sequence[str]) -> int:
     """Print every survivor and the score of every module."""
     given = _arguments(argv)
     warm()
-    todo = chosen(given.modules, given.sample, given.seed)
+    todo = chosen(given.modules, given.kinds, given.sample, given.seed)
     known = _known(given.state)
     done = [Trial(t.module, t.site, known[k]) for t in todo if (k := _key(t.module, t.site)) in known]
     left = [t for t in todo if _key(t.module, t.site) not in known]

@@ -54,7 +54,12 @@ class Site:
 def sites(source: str) -> list[Site]:
     """Every change that can be made to a source, in the order of its lines."""
     found = []
-    for number, node in enumerate(ast.walk(ast.parse(source))):
+    tree = ast.parse(source)
+    decorators = [d for n in ast.walk(tree) for d in getattr(n, "decorator_list", ())]
+    aside = {id(node) for decorator in decorators for node in ast.walk(decorator)}
+    for number, node in enumerate(ast.walk(tree)):
+        if id(node) in aside:  # frozen=True and the like: how a record is made, not what it decides
+            continue
         line = getattr(node, "lineno", 0)
         for choice, (kind, what, _) in enumerate(_changes(node)):
             found.append(Site(kind, line, number, choice, what))
