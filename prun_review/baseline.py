@@ -79,9 +79,14 @@ def text_of(baseline: Baseline) -> str:
 def distinct(entries: Sequence[Known]) -> list[Known]:
     """The entries as a file holds them: sorted, and what has one name and line once, as its worst."""
     found: dict[tuple[str, int], Known] = {}
-    for one in sorted(map(_kept, entries), key=lambda k: (*_place(k), -level(k.finding.severity), k.folder)):
+    for one in sorted(map(_kept, entries), key=_order):
         found.setdefault((one.fingerprint, one.finding.line or 0), one)
     return sorted(found.values(), key=_place)
+
+
+def _order(known: Known) -> tuple[str, str, str, int, int, str]:
+    """By place, the worst first; total, so that one run makes one file."""
+    return *_place(known), -level(known.finding.severity), json.dumps(_row(known))
 
 
 def _kept(known: Known) -> Known:
