@@ -315,11 +315,27 @@ def test_far_apart_doubt_needs_the_text_of_a_match(shared: int, outcome: str) ->
     assert crosscheck([at(one, line=10)], [at(other, line=31)])[0].outcome == outcome
 
 
-@pytest.mark.parametrize(("shared", "outcome"), [(24, "uncertain"), (23, "alone")])
+@pytest.mark.parametrize(("shared", "outcome"), [(23, "uncertain"), (22, "alone")])
 def test_another_file_needs_more_text(shared: int, outcome: str) -> None:
-    one, other = overlapping(shared - 1, 49)
-    left, right = at(f"`qaz` {one}", file="x.py"), at(f"{other} `qaz`", file="y.py")
+    one, other = (
+        " ".join(f"`{word}`" for word in [*text.split(), "qaz"]) for text in overlapping(shared - 1, 49)
+    )
+    left, right = at(one, file="x.py"), at(other, file="y.py")
     assert crosscheck([left], [right])[0].outcome == outcome
+
+
+def test_one_name_and_a_number_are_no_root_cause() -> None:
+    left, right = at("`load` 80", file="x.py"), at("`load` 80", file="y.py")
+    assert crosscheck([left], [right])[0].outcome == "alone"
+    more = [replace(f, title=f"{f.title} leaks") for f in (left, right)]
+    assert crosscheck(more[:1], more[1:])[0].outcome == "uncertain"
+
+
+@pytest.mark.parametrize(("words", "repeats"), [(4, True), (3, False)])
+def test_four_of_five_words_repeat_a_finding(words: int, repeats: bool) -> None:
+    told = [" ".join(MADE_UP[:n]) for n in (words, words + 1)]
+    pairs = crosscheck([at(title) for title in told], [])
+    assert any("repeats" in p.reason for p in pairs) is repeats
 
 
 @pytest.mark.parametrize(
