@@ -180,7 +180,7 @@ BEFORE = (
     Mutant("an expired acceptance counts", other_facts(acceptances=_not_expired)),
     Mutant("a known finding may be worse than it was", other_facts(known=_known_at_its_worst)),
     Mutant("what is accepted may be worse than it was", other_facts(acceptances=_accepted_at_its_worst)),
-    Mutant("an acceptance has no severity", in_place(settling, "_acceptance", _anybodys)),
+    Mutant("an acceptance has no severity", in_place(settling, "_acceptance", _anybodys), rare=True),
     Mutant("a baseline that is to gate passes", other_facts(folders=_known_passes)),
     Mutant("blockers of an earlier run are forgotten", other_facts(carried=lambda facts: ())),
 )
