@@ -18,6 +18,8 @@ from prun_review.planning import Proposal
 from prun_review.review import Review
 from prun_review.secondwave import LATE
 from prun_review.settings import read_settings
+from prun_review.standing import Status
+from prun_review.status import RunStatus
 from tests.plugin.conftest import ASKED, EXAMINES, ONE, Project, finding, opinion, payload, same_opinion
 from tests.plugin.test_second_wave import (
     BOTH,
@@ -71,7 +73,16 @@ class Session:
         self.output = project.path.parent / f"{project.path.name}.out"
         with self.output.open("wb") as output:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "panels/", *args],
+                [
+                    sys.executable,
+                    "-m",
+                    "pytest",
+                    "-p",
+                    "no:cacheprovider",
+                    "panels/",
+                    "--prun-heartbeat=1",
+                    *args,
+                ],
                 cwd=project.path,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
@@ -82,9 +93,14 @@ class Session:
         assert self.process.returncode is None, self.output.read_text()
 
     def waits(self) -> bool:
-        """One question is answered, and about the other one somebody thinks."""
-        answered = list(self.project.path.glob(".prun/runs/*/units/*examine*/result.json"))
-        return len(answered) == 1 and self.project.calls().count("right") == 3
+        """One question is answered, about the other one somebody thinks, and that is told."""
+        told = "] cross-examination: 1 of 2 answered, 1 running (oldest right "
+        return self.project.calls().count("right") == 3 and told in self.output.read_text()
+
+    def status(self) -> Status:
+        """The run as a second terminal sees it."""
+        [run] = self.project.path.glob(".prun/runs/*")
+        return RunStatus(run, self.project.path).look()
 
     def end(self, number: int) -> int:
         """Signal pytest; its exit status once nothing of it is left."""
@@ -112,6 +128,13 @@ def test_ctrl_c_leaves_nothing_and_a_result_for_every_unit(
     project: Project, workers: tuple[str, ...]
 ) -> None:
     session = Session(project, *workers)
+    status = session.status()
+    assert (status.total.done, status.questions, status.examined.done, status.examined.running) == (
+        2,
+        2,
+        1,
+        1,
+    )
     assert session.end(signal.SIGINT) == pytest.ExitCode.INTERRUPTED
     report = same_verdict(project)
     assert (report["status"], report["verdict"]["outcome"]) == ("interrupted", "INCOMPLETE")
