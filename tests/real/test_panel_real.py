@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from prun_review.document import validate
-from prun_review.gate import WORTH
+from prun_review.foldergate import WORTH
 from prun_review.ports import Located
 from tests.modelserver import Call, Reply, Rule
 from tests.real.scripted import (

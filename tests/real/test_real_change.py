@@ -96,7 +96,8 @@ LOOK = {
 @pytest.fixture(scope="module")
 def pull(tmp_path_factory: pytest.TempPathFactory) -> tuple[Real, Done, list[Call]]:
     """A fork's pull request that takes a check away and speaks to its reviewers; both find it."""
-    real = Real(tmp_path_factory.mktemp("pull") / "s", config='containment = "bwrap"')
+    config = 'containment = "bwrap"\ncross_examine = "off"'
+    real = Real(tmp_path_factory.mktemp("pull") / "s", config=config)
     hook = {"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": f"touch {real.marker}"}]}]}}
     server = {"mcpServers": {"canary": {"command": "touch", "args": [str(real.marker)]}}}
     files = {
