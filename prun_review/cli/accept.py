@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     from prun_review.settings import read_settings
 
     root, config = read_settings(Path.cwd())
-    path = runs.find(args.run)
+    path = runs.answered("accept", args.run)
     document = stored.read(path).document
     row = chosen(document["findings"], args.finding, path.name)
     commit = document["revision"]["commit"]

@@ -5,7 +5,9 @@ only what stood in the way of PASS (and what was known already), with ``--all`` 
 What a person answers for stays with that person.  Entries of the baseline that the run itself had are
 kept where it could not have found them: their case was not soundly asked about their file.
 
-Exit 0; 2 where the run has not ended, or cannot be read.
+``latest``, the default, is the last run that has answers.
+
+Exit 0; 2 where nothing was answered in the run, it has not ended, or cannot be read.
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     from prun_review.keeping import keep
     from prun_review.verdict import number
 
-    path = runs.shown("baseline", args.run)
+    path = runs.answered("baseline", args.run)
     document = _ended(path)
     facts = documents.facts_of(document)
     kept = keep(document["findings"], facts, "all" if args.all else "blocking" if args.blocking else "gating")
@@ -83,6 +85,15 @@ def _ended(path: Path) -> Mapping[str, Any]:
             f"run {path.name} did not come to its end ({document['status']})",
             place=str(path),
             remedy="--prun-resume-from it, and make the baseline of the run that ends",
+        )
+    if not document["findings"] and all(unit["status"] != "valid" for unit in document["units"]):
+        # It would be an empty baseline, in the place of a good one perhaps.
+        why = document["facts"]["stopped"] or "no unit has a valid answer"
+        raise RunDirError(
+            f"nothing was answered in run {path.name} ({one_line(why, 300)}), so it says of no finding that "
+            "it is there or gone",
+            place=str(path),
+            remedy="name a run that has answers, or review first",
         )
     return document
 

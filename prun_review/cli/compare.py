@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     from prun_review.renderers.comparison import render
     from prun_review.renderers.json import dumps
 
-    a, b = (stored.read(runs.find(name)).document for name in (args.run_a, args.run_b))
+    a, b = (stored.read(runs.answered("compare", name)).document for name in (args.run_a, args.run_b))
     comparison = compare(a, b, renames=_renames(a, b))
     sys.stdout.write(dumps(comparison) if args.format == "json" else render(comparison))
     return 0

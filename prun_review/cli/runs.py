@@ -61,6 +61,42 @@ def shown(verb: str, run: str | None) -> Path:
     return path
 
 
+def answered(verb: str, run: str | None) -> Path:
+    """As :func:`find`, for a verb that works with the findings of a run: the latest one is the last run
+    that has answers, or that may still get some, and where it is not the newest that is told on standard
+    error.  Where no run has answers it is the newest."""
+    path = find(run)
+    if run not in (None, LATEST) or _has_answers(path) or _alive(path):
+        return path
+    before = _answered_before(path)
+    if not before:
+        return path
+    print(
+        f"prun-review {verb}: the latest run ({path.name}) has no answers; "
+        f"taken is {before}, the last one that has",
+        file=sys.stderr,
+    )
+    return path.with_name(before)
+
+
+def _alive(path: Path) -> bool:
+    from prun_review.runview import RunView
+
+    with suppress(PrunError):  # what is wrong with it, the verb tells
+        return RunView(path).dispatcher_alive()
+    return False
+
+
+def _has_answers(path: Path) -> bool:
+    from prun_review.ledger import LedgerReader
+    from prun_review.runview import LEDGER
+
+    with suppress(OSError):
+        events = LedgerReader(path / LEDGER).new()
+        return any(e["event"] == "result" and e.get("status") in ("valid", "broken") for e in events)
+    return False
+
+
 def _asked_nothing(path: Path) -> str:
     """Why a run has ended without a unit, in words; empty where it has units or may still get some."""
     from prun_review.runview import RunView
@@ -81,16 +117,10 @@ def _asked_nothing(path: Path) -> str:
 def _answered_before(path: Path) -> str:
     """The id of the newest run beside this one, and older, that has an answer; empty: none has."""
     from prun_review import rundir
-    from prun_review.ledger import LedgerReader
-    from prun_review.runview import LEDGER
 
     stored = list(rundir.stored(path.parents[2]))
-    for other in stored[stored.index(path) + 1 :] if path in stored else ():
-        with suppress(OSError):
-            events = LedgerReader(other / LEDGER).new()
-            if any(e["event"] == "result" and e.get("status") in ("valid", "broken") for e in events):
-                return other.name
-    return ""
+    older = stored[stored.index(path) + 1 :] if path in stored else ()
+    return next((other.name for other in older if _has_answers(other)), "")
 
 
 def judge(path: Path) -> Judged:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from prun_review import document, rundir
+from prun_review import beginning, document, rundir
 from prun_review.acceptance import parse
 from prun_review.baseline import parse as parse_baseline
 from prun_review.fingerprints import fingerprint
@@ -121,6 +121,56 @@ def test_a_run_that_did_not_end_is_refused(root: Path) -> None:
     finally:
         living.close()
     assert not (root / "known.json").exists()
+
+
+def refused_start(root: Path, now: float = 1.9e9) -> Path:
+    """A start that came to nothing, as the plugin records it."""
+    run = rundir.create(root, now=now)
+    beginning.write_abort(run, "'nosuch' is no run")
+    run.close()
+    return run.path
+
+
+def test_a_run_that_answered_nothing_makes_no_baseline(root: Path) -> None:
+    """A refused call in between must not forget what was known."""
+    good = root / "known.json"
+    good.write_text("kept")
+    none = [store(root, (lost(CODEX), lost(SONNET))), refused_start(root)]
+    for name in ("latest", *(run.name for run in none)):
+        status, out, errors = call("baseline", name, "-o", "known.json", cwd=root)
+        assert (status, out) == (2, "")
+        named = none[-1].name if name == "latest" else name
+        assert f"nothing was answered in run {named}" in tell(errors)
+        assert "remedy: name a run that has answers" in tell(errors)
+        assert good.read_text() == "kept"
+    assert "('nosuch' is no run)" in errors
+
+
+def test_latest_is_the_last_run_that_has_answers(root: Path) -> None:
+    run = store(root, FOUND)
+    store(root, (lost(CODEX), lost(SONNET)), now=1.85e9)
+    newest = refused_start(root)
+    told = f"the latest run ({newest.name}) has no answers; taken is {run.name}, the last one that has"
+    for name in ((), ("latest",)):
+        status, _, errors = call("baseline", *name, "-o", "known.json", cwd=root)
+        assert (status, told in errors) == (0, True)
+        assert parse_baseline((root / "known.json").read_text(), "x").run == run.name
+    status, _, errors = accept(root, "latest", NAME)
+    assert (status, told in errors) == (0, True)
+    status, out, errors = call("compare", run.name, "latest", cwd=root)
+    assert (status, told in errors) == (0, True)
+    assert out.startswith(f"# {run.name} and {run.name}")
+    assert call("gate", "latest", cwd=root)[0] == 1
+
+
+def test_latest_is_a_run_that_goes_on(root: Path) -> None:
+    store(root, FOUND)
+    living = rundir.create(root, now=1.9e9)
+    try:
+        status, _, errors = call("baseline", "latest", "-o", "known.json", cwd=root)
+    finally:
+        living.close()
+    assert (status, "is still being written" in errors) == (2, True)
 
 
 def entry(finding: Finding, case: str = CASE) -> Known:
