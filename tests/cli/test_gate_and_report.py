@@ -185,7 +185,7 @@ def test_an_exception_while_judging_is_incomplete(tmp_path: Path, monkeypatch: p
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("::error::\x1b[2J")
 
-    monkeypatch.setattr(document, "build", broken)
+    monkeypatch.setattr(document, "gather", broken)
     status, found = gate(tmp_path)
     assert (status, found["outcome"]) == (1, "INCOMPLETE")
     assert found["reasons"] == [
