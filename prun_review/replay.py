@@ -7,6 +7,7 @@ differ it is stale, and a stale answer is no answer.
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -21,6 +22,7 @@ from prun_review.pool import unanswered
 from prun_review.ports import Launch, Located, Site
 from prun_review.runview import LEDGER
 from prun_review.runwriter import STREAMS
+from prun_review.verdict import number
 
 
 class Replay:
@@ -37,6 +39,9 @@ class Replay:
         self._infos = {info.name: info for info in facts.executors}
         stored = (*record.results, *record.examination.results)
         self._results: Mapping[str, Result] = {result.unit: result for result in stored}
+        self._planned = {unit.id for unit in record.plan.units}
+        self._times = Counter((unit.case, unit.executor) for unit in record.plan.units)
+        """How often it asked whom about what."""
         events = list(LedgerReader(path / LEDGER).new())
         self._attempts: dict[tuple[str, int], tuple[Exit, str]] = dict(_attempts(events))
         self.vouched = {key: digest for key, (_, digest) in self._attempts.items()}
@@ -76,10 +81,15 @@ class Replay:
     def notes(self, plan: Plan, config: Config) -> list[str]:
         """What to say once of units that the stored run has nothing of, and what to do about it."""
         strange = sorted({unit.executor for unit in plan.units} - self._infos.keys())
-        lost = sum(u.id not in self._results and u.executor in self._infos for u in plan.units)
-        told = (
-            [f"run {self.run_id} has no result that its ledger vouches for of {lost} units"] if lost else []
+        other = list(filter(self._asked_otherwise, plan.units))
+        told = [f"run {self.run_id} {self._how_often(other)}"] if other else []
+        lost = sum(
+            u.id not in self._results and u.executor in self._infos and not self._asked_otherwise(u)
+            for u in plan.units
         )
+        if lost:
+            units = number(lost, "unit")
+            told.append(f"run {self.run_id} has no result that its ledger vouches for of {units}")
         if not strange or not self._infos:
             return told
         stored = sorted(self._infos)
@@ -95,11 +105,25 @@ class Replay:
 
     def _refusal(self, unit: Unit) -> tuple[str, str] | None:
         stored = self._results.get(unit.id)
+        if stored is None and self._asked_otherwise(unit):
+            return "not-stored", f"run {self.run_id} {self._how_often([unit])}"
         if stored is None:
             return "not-stored", f"run {self.run_id} has no result of this unit that its ledger vouches for"
         if stored.fingerprint != unit.fingerprint:
             return "stale", f"the question, the executor or the files changed since run {self.run_id}"
         return None
+
+    def _asked_otherwise(self, unit: Unit) -> bool:
+        """Whether it asked the same of the same executor, more or less often: its units have other names."""
+        return unit.id not in self._planned and (unit.case, unit.executor) in self._times
+
+    def _how_often(self, units: Sequence[Unit]) -> str:
+        times = {self._times[unit.case, unit.executor] for unit in units}
+        if len(times) > 1:
+            low, high = min(times), max(times)
+            return f"asked its questions {low} to {high} times each: ask each as often as then"
+        [often] = times
+        return f"asked each question {number(often, 'time')}: add --prun-repeat {often}"
 
     # --- as launcher ------------------------------------------------------------------------
 

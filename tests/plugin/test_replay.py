@@ -77,6 +77,36 @@ def test_an_altered_result_is_not_replayed(project: Project) -> None:
     assert {u["reason"] for u in project.report()["units"]} == {"not-stored"}
 
 
+@pytest.mark.parametrize(("asked", "again"), [("2", "1"), ("1", "2")])
+def test_a_run_that_asked_more_or_less_often_says_so(project: Project, asked: str, again: str) -> None:
+    project.probe(ONE)
+    project.answers({"payload": payload()})
+    assert project.run("panels/", "--prun-repeat", asked).ret == 0
+    run = project.report()["run_id"]
+    result = project.run("panels/", "--prun-replay", run, "--prun-repeat", again)
+    assert result.ret == 1
+    times = {"1": "1 time", "2": "2 times"}[asked]
+    why = f"run {run} asked each question {times}: add --prun-repeat {asked}"
+    assert f"] {why}" in result.stdout.str()
+    assert "vouches" not in result.stdout.str()
+    told = project.report()
+    assert told["verdict"]["outcome"] == "INCOMPLETE"
+    assert {(u["reason"], u["message"]) for u in told["units"]} == {("not-stored", why)}
+    assert project.run("panels/", "--prun-replay", run, "--prun-repeat", asked).ret == 0
+
+
+def test_a_run_that_asked_some_questions_more_often_says_so(project: Project) -> None:
+    twice = ONE.replace("@brief(", "@brief(repeat=2, ")
+    thrice = twice.replace("repeat=2", "repeat=3").replace("probe_app", "probe_more")
+    project.probe(f"{twice}\n{thrice}")
+    project.answers({"payload": payload()})
+    assert project.run("panels/").ret == 0
+    run = project.report()["run_id"]
+    result = project.run("panels/", "--prun-replay", run, "--prun-repeat", "1")
+    assert result.ret == 1
+    assert f"] run {run} asked its questions 2 to 3 times each" in result.stdout.str()
+
+
 def test_an_unknown_run_is_a_usage_error(project: Project) -> None:
     project.probe(ONE)
     result = project.run("panels/", "--prun-replay", "20200101T000000Z-abcd")
