@@ -32,7 +32,8 @@ MOST_EXAMINERS = 2
 """Of one claim."""
 ROUNDS = 3
 """Most rounds of a run."""
-NOBODY = "no independent executor to ask"
+NOBODY = "no independent executor to ask: a person settles it (prun-review accept)"
+"""Why nobody was asked where nobody of the run could be told to examine either."""
 _ANYBODY = Finding("")
 """Stands for what an examiner would report: its rules are its own."""
 
@@ -80,7 +81,7 @@ def ask(
     over = [
         w for w in able if w.question.id not in chosen and (w.question.kind == "same" or not w.ends & later)
     ]
-    left_out = [LeftOut(w.question, NOBODY) for w in wanted if not w.examiners]
+    left_out = [LeftOut(w.question, _why(w.untold)) for w in wanted if not w.examiners]
     left_out += [LeftOut(w.question, f"over the limit of {limit}") for w in over]
     units = (unit for w in taken for unit in w.units(facts))
     return Round(tuple(w.question for w in taken), tuple(units), tuple(left_out))
@@ -97,6 +98,8 @@ class _Wanted:
     """What they are shown: of a pair both findings, the left one first."""
     ends: frozenset[str]
     """Ids of the findings that it is about: of a claim all of its group."""
+    untold: tuple[str, ...] = ()
+    """Where nobody may be asked: who of the run would have to examine for that; empty: nobody could."""
 
     def units(self, facts: RunFacts) -> Iterator[Unit]:
         """One for each examiner; the second of a pair sees it the other way round."""
@@ -115,6 +118,15 @@ def _ends(wanted: Sequence[_Wanted]) -> set[str]:
     return {end for w in wanted if w.question.kind == "same" for end in w.ends}
 
 
+def _why(untold: Sequence[str]) -> str:
+    """Why nobody is asked: whom nobody told to examine, and how that is done."""
+    if not untold:
+        return NOBODY
+    tables = ", ".join(f"[tool.prun_review.executor.{name}]" for name in untold)
+    what = "does not examine" if len(untold) == 1 else "do not examine"
+    return f'{" and ".join(untold)} {what}: add "examination" to the contracts of {tables}'
+
+
 def _urgency(wanted: _Wanted) -> tuple[int, bool, str, str]:
     q = wanted.question
     return -level(q.severity), q.kind != "same", q.case, q.id
@@ -130,6 +142,8 @@ class _Hall:
     executors: Mapping[str, ExecutorInfo]
     examiners: Mapping[str, Sequence[str]]
     """Case -> who may be asked about it, those that were asked the case itself first."""
+    untold: Sequence[str]
+    """Who answered in the run and could examine, but was not told to: no analysers."""
     mode: str
 
     @classmethod
@@ -150,12 +164,20 @@ class _Hall:
             asked.setdefault(unit.case, set()).add(unit.executor)
         used = {unit.executor for unit in plan.units}
         able = [n for n in executors if n in used and "examination" in contracts.get(n, ())]
+        untold = [
+            name
+            for name, info in executors.items()
+            if name in used
+            and name not in able
+            and (info.paid or set(contracts.get(name, ())) - {"findings"})
+        ]
         return cls(
             gathered.evidence.folders,
             gathered.crossings,
             rulings_of(examination),
             executors,
             {case: sorted(able, key=lambda n: n not in names) for case, names in asked.items()},
+            untold,
             mode,
         )
 
@@ -188,8 +210,12 @@ class _Hall:
                 question_id("same", case, left.id, right.id),
                 "same", case, folder.name, left.id, right.id, severity,
             )  # fmt: skip
-            two = self._two(case, pair.left[0], pair.right[0])
-            yield _Wanted(question, two, (left, right), frozenset((left.id, right.id)))
+            own = pair.left[0], pair.right[0]
+            two = self._two(self.examiners[case], own)
+            untold = () if two else self._two((*self.examiners[case], *self.untold), own)
+            yield _Wanted(
+                question, two, (left, right), frozenset((left.id, right.id)), self._silent(case, untold)
+            )
 
     def _weighs(self, folder: Folder, group: Group, severity: str) -> bool:
         """Whether a finding of this severity counts in a doubt about it."""
@@ -197,14 +223,17 @@ class _Hall:
             return False
         return self.mode == "all" or rule_of(folder.policy_of(group.case), severity) != "off"
 
-    def _two(self, case: str, left: str, right: str) -> tuple[str, ...]:
-        """Two examiners that are independent of each other, the pair's own first; else nobody."""
-        own = (left, right)
-        names = sorted(self.examiners[case], key=lambda n: own.index(n) if n in own else len(own))
+    def _two(self, able: Sequence[str], own: tuple[str, str]) -> tuple[str, ...]:
+        """Two of these that are independent of each other, the pair's own first; else nobody."""
+        names = sorted(able, key=lambda n: own.index(n) if n in own else len(own))
         for one, other in combinations(names, 2):
             if not dependence(known(one, self.executors), known(other, self.executors)):
                 return one, other
         return ()
+
+    def _silent(self, case: str, names: Sequence[str]) -> tuple[str, ...]:
+        """Those of these that do not examine."""
+        return tuple(name for name in names if name not in self.examiners[case])
 
     # --- claims -------------------------------------------------------------------------------
 
@@ -223,17 +252,18 @@ class _Hall:
                 question_id("claim", group.case, claimed.id),
                 "claim", group.case, folder.name, claimed.id, "", group.severity,
             )  # fmt: skip
-            yield _Wanted(question, self._others(group.case, heads), (claimed,), ids)
+            others = self._others(self.examiners[group.case], heads)[:MOST_EXAMINERS]
+            untold = () if others else self._others(self.untold, heads)[:1]
+            yield _Wanted(question, others, (claimed,), ids, untold)
 
-    def _others(self, case: str, heads: Sequence[Member]) -> tuple[str, ...]:
-        """Who may examine what these members hold: independent of every one of them."""
+    def _others(self, able: Sequence[str], heads: Sequence[Member]) -> tuple[str, ...]:
+        """Who of these may examine what these members hold: independent of every one of them."""
 
         def free(name: str, member: Member) -> bool:
             infos = known(member.executor, self.executors), known(name, self.executors)
             return not rule_dependence(member.finding, _ANYBODY, *infos)
 
-        names = [n for n in self.examiners[case] if all(free(n, member) for member in heads)]
-        return tuple(names[:MOST_EXAMINERS])
+        return tuple(n for n in able if all(free(n, member) for member in heads))
 
 
 def _open(folder: Folder, group: Group) -> bool:

@@ -45,7 +45,7 @@ class LeftOut:
 
     question: Question
     why: str
-    """``over the limit of 20``, ``no independent executor to ask``..."""
+    """``over the limit of 20``, or who would have to be told to examine..."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -220,6 +220,32 @@ def test_a_pair_is_put_to_two_that_are_independent_its_own_first() -> None:
     assert [(left.question.kind, left.why) for left in alone.left_out] == [("same", NOBODY)]
 
 
+TELL = 'examine: add "examination" to the contracts of [tool.prun_review.executor.'
+
+
+@pytest.mark.parametrize(
+    ("other", "examine", "why"),
+    [
+        ([], {"codex"}, f"sonnet does not {TELL}sonnet]"),
+        ([], {}, f"sonnet does not {TELL}sonnet]"),
+        ([PERHAPS], {"codex"}, f"sonnet does not {TELL}sonnet]"),
+        ([PERHAPS], {}, f"codex and sonnet do not {TELL}codex], [tool.prun_review.executor.sonnet]"),
+    ],
+)
+def test_who_would_have_to_examine_is_named(other: list[Finding], examine: set[str], why: str) -> None:
+    contracts = {name: ABLE[name] - (set() if name in examine else {"examination"}) for name in ABLE}
+    found = ask_of(
+        (*TWO, RUFF), [result(CODEX, SQL), result(SONNET, *other), result(RUFF)], contracts=contracts
+    )
+    assert (found.questions, {left.why for left in found.left_out}) == ((), {why})
+
+
+def test_an_analyser_is_not_told_to_examine() -> None:
+    found = ask_of((CODEX, RUFF), [result(CODEX, SQL), result(RUFF)])
+    assert [left.why for left in found.left_out] == [NOBODY]
+    assert "a person settles it (prun-review accept)" in NOBODY
+
+
 def test_dependent_executors_are_not_asked_whether_they_hold_one_thing() -> None:
     found = ask_of((CODEX, MINI), [result(CODEX, SQL), result(MINI, PERHAPS)])
     assert found.questions == ()

@@ -56,7 +56,7 @@ def left_out(document: Document) -> tuple[Point, ...]:
     found: dict[str, list[Point]] = {}
     for q in (document.get("examination") or {}).get("left_out") or ():
         found.setdefault(q["why"], []).append(Point(f"{_asked(q)}: {_about(q, names)}"))
-    return tuple(Point(f"not asked, {why}: {len(those)}", tuple(those)) for why, those in found.items())
+    return tuple(Point(f"{len(those)} not asked: {why}", tuple(those)) for why, those in found.items())
 
 
 def failed(document: Document) -> tuple[Point, ...]:

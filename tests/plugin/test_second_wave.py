@@ -106,7 +106,10 @@ class TestClaims:
         project.config("")
         result = project.run("panels/")
         assert sorted(project.calls()) == ["left", "right"]
-        assert "cross-examination: 1 question left out: no independent executor to ask" in result.stdout.str()
+        told = 'left out: right does not examine: add "examination" to the contracts of'
+        assert (
+            f"cross-examination: 1 question {told} [tool.prun_review.executor.right]" in result.stdout.str()
+        )
         assert (group(project)["class"], group(project)["examined"]) == ("single", "")
         assert stored(project) == []
 

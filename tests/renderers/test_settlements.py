@@ -49,7 +49,7 @@ def test_the_sample_is_a_run_document() -> None:
         "CROSS-EXAMINATION: 3 questions, 3 of 4 answered, 2 left out\n"
         "  REFUTED (does it hold, high): refuted (src/auth/login.py:12): sonnet refutes\n    it\n",
         "  MATCH (one defect or two, high): accepted (src/auth/login.py:12) / known\n",
-        "  not asked, over the limit of 3: 2\n    does it hold, high: single (src/auth/login.py:12)\n",
+        "  2 not asked: over the limit of 3\n    does it hold, high: single (src/auth/login.py:12)\n",
         "  no answer from codex: failed (timeout)\n    took too long\n",
         "  sonnet      2         1,200       -      90  $0.0500\n",
         # persons, baseline, policy
@@ -206,7 +206,7 @@ def test_a_page_leaves_out_what_could_not_be_estimated_and_the_report_says_why()
         (
             {"left_out": [agreed.left_out("gone#1", "no independent executor to ask")]},
             "CROSS-EXAMINATION: 0 questions, 1 left out\n"
-            "  not asked, no independent executor to ask: 1\n    does it hold, high: gone#1\n",
+            "  1 not asked: no independent executor to ask\n    does it hold, high: gone#1\n",
             "0 questions, 1 left out",
         ),
     ],
