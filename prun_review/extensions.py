@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.metadata import entry_points
@@ -10,7 +11,7 @@ from typing import Any
 import pluggy
 
 from prun_review import hookspecs
-from prun_review.config import Config
+from prun_review.config import Config, ExecutorConfig
 from prun_review.errors import ConfigError, PrunError
 from prun_review.hookspecs import PROJECT, hookimpl
 from prun_review.ports import ContractKind, Executor, Renderer, SameFinding
@@ -97,6 +98,20 @@ def check_reports(plugins: pluggy.PluginManager, reports: Sequence[str]) -> None
         name = report.partition(":")[0]
         if name not in known:
             raise ConfigError(f"unknown report format {name!r}", remedy=f"one of {', '.join(sorted(known))}")
+
+
+def check_contracts(plugins: pluggy.PluginManager, tables: Mapping[str, ExecutorConfig]) -> None:
+    """``ConfigError`` for an executor table whose ``contracts`` name a kind that nobody knows."""
+    known = contracts(plugins) if any(table.contracts for table in tables.values()) else {}
+    for name, table in tables.items():
+        for kind in table.contracts:
+            if kind not in known:
+                near = difflib.get_close_matches(kind, sorted(known), 1)
+                remedy = (
+                    f"did you mean {near[0]!r}?" if near else f"known contracts: {', '.join(sorted(known))}"
+                )
+                place = f"[tool.prun_review.executor.{name}]"
+                raise ConfigError(f"contracts names the unknown {kind!r}", place=place, remedy=remedy)
 
 
 def _ask(plugins: pluggy.PluginManager, hook: str, kind: type, **given: Any) -> Iterator[tuple[str, Any]]:

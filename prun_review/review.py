@@ -97,10 +97,11 @@ class Review:
         return self._facts.acceptances
 
     def check_names(self) -> None:
-        """``ConfigError`` for an executor, report format or folder that does not exist, and for options
-        that exclude each other."""
+        """``ConfigError`` for an executor, contract, report format or folder that does not exist, and for
+        options that exclude each other."""
         beginning.check(self.config, self.root, self.executors)
         extensions.check_reports(self.extensions, self.config.report)
+        extensions.check_contracts(self.extensions, self.config.executor_tables)
 
     def open_store(self) -> rundir.RunDir:
         """The run directory, made on the first call."""

@@ -13,7 +13,7 @@ import pluggy
 import pytest
 
 from prun_review import extensions, hookspecs
-from prun_review.config import Config
+from prun_review.config import Config, ExecutorConfig
 from prun_review.errors import ConfigError, ExecutorError
 from prun_review.hookspecs import hookimpl
 from prun_review.model import Finding
@@ -91,6 +91,39 @@ def test_an_extension_may_say_itself_what_is_wrong() -> None:
 
     with pytest.raises(ExecutorError, match="needs a table"):
         extensions.executors(plugins(Picky()), Config())
+
+
+class Poem:
+    """A contract kind of somebody else, as far as its name goes."""
+
+    kind = "poem"
+
+
+class Knows:
+    @hookimpl
+    def prun_contracts(self) -> Any:
+        return (Poem(),)
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        ("examinaton", "contracts names the unknown 'examinaton'\n  remedy: did you mean 'examination'?"),
+        ("pom", "did you mean 'poem'?"),
+        ("xyz", "remedy: known contracts: "),
+    ],
+)
+def test_an_unknown_contract_names_the_nearest_known_one(kind: str, told: str) -> None:
+    found = plugins(extensions.manager().get_plugin(extensions.BUILT_IN), Knows())
+
+    def table(*kinds: str) -> dict[str, ExecutorConfig]:
+        return {"beta": ExecutorConfig("beta", contracts=kinds), "gamma": ExecutorConfig("gamma")}
+
+    extensions.check_contracts(found, table("findings", "choice", "prose", "examination", "poem"))
+    with pytest.raises(ConfigError) as caught:
+        extensions.check_contracts(found, table("findings", kind))
+    assert told in str(caught.value)
+    assert "[tool.prun_review.executor.beta]" in str(caught.value)
 
 
 def test_an_unknown_report_format_names_the_known_ones() -> None:
