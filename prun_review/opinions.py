@@ -65,15 +65,17 @@ class ExaminationKind:
         """A word has its proof, ``confirm`` and nothing else its severity, and everything a reason."""
         found: list[Violation] = []
         word, severity = payload["word"], payload.get("severity")
-        if word not in contract.options:
-            found.append(Violation("word", "/word", "it is none of the words that were asked for"))
+        said = word in contract.options
+        if not said:
+            words = ", ".join(contract.options)
+            found.append(Violation("word", "/word", f"the word is missing: one of {words}"))
         if honesty.is_filler(payload["reason"]):
             found.append(Violation("no-reason", "/reason", "it says nothing"))
         if word == CONFIRM and severity is None:
             found.append(Violation("severity", "/severity", "what is confirmed needs a severity"))
-        if word != CONFIRM and severity is not None:
+        if said and word != CONFIRM and severity is not None:
             found.append(Violation("severity", "/severity", f"only {CONFIRM!r} goes with a severity"))
-        if word != CANNOT:
+        if said and word != CANNOT:
             for key in ("file", "quote"):
                 if not (payload[key] or "").strip():
                     found.append(Violation("unproven", f"/{key}", f"{word!r} needs the code that proves it"))

@@ -179,6 +179,14 @@ def test_what_matters_and_is_broken_breaks_the_answer(changes: dict[str, Any], w
     assert where in [v.where for v in text.violations]
 
 
+@pytest.mark.parametrize("word", [..., None, "probably"])
+def test_without_a_word_the_word_is_what_is_missing(word: Any) -> None:
+    for one in both(with_(CONFIRMED, word=word, severity=None, file=None, quote=None)):
+        told = [v.text for v in one.violations]
+        assert "the word is missing: one of confirm, refute, cannot-tell" in told
+        assert not any("the code that proves it" in text for text in told)
+
+
 @pytest.mark.parametrize("missing", ["file", "quote"])
 def test_yes_and_no_need_their_proof_as_well(missing: str) -> None:
     for word in ("yes", "no"):
