@@ -57,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Foreign text in a terminal that cannot show it must not end the program.
         getattr(stream, "reconfigure", lambda **_: None)(errors="backslashreplace")
     try:
-        args = _parser().parse_args(argv)
+        args = _parsed(_parser(), argv)
     except SystemExit as ended:  # argparse: --help, --version, usage error
         return int(ended.code or 0)
     try:
@@ -104,6 +104,8 @@ def _parser() -> _Parser:
     subparsers = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     for verb in VERBS:
         import_module(f"{__name__}.{verb}").register(subparsers)
+    for command in subparsers.choices.values():
+        command.set_defaults(parser=command)
     for command in (parser, *subparsers.choices.values()):
         command.add_argument(
             "--traceback",
@@ -112,6 +114,15 @@ def _parser() -> _Parser:
             help="show where an error came from",
         )
     return parser
+
+
+def _parsed(parser: _Parser, argv: Sequence[str] | None) -> argparse.Namespace:
+    """The arguments; one that a verb does not know is that verb's error, with its own help as the remedy."""
+    args, unknown = parser.parse_known_args(argv)
+    if unknown:
+        verb: _Parser = args.parser
+        verb.error(f"unrecognized arguments: {' '.join(unknown)}")
+    return args
 
 
 def _bug(error: Exception, show: bool) -> int:

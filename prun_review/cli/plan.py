@@ -31,8 +31,28 @@ def register(subparsers: Any) -> None:
     )
     parser.add_argument("paths", nargs="*", metavar="PATH", help="panels, probe files, node ids")
     register_asking(parser)
+    register_waves(parser)
     parser.add_argument("--prompts", action="store_true", help="print every prompt in full")
     parser.add_argument("-k", metavar="EXPR", default="", help="as pytest's -k")
+
+
+def register_waves(parser: argparse.ArgumentParser) -> None:
+    """Add the options of how often everybody is asked, and what is asked about the answers."""
+    # Under pytest's names too, since the plan's own lines name those.
+    often = "as --prun-repeat: ask each executor K times"
+    parser.add_argument("--repeat", "--prun-repeat", type=int, metavar="K", help=often)
+    parser.add_argument(
+        "--cross-examine",
+        "--prun-cross-examine",
+        choices=("off", "gate", "all"),
+        help="as --prun-cross-examine",
+    )
+
+
+def waves(args: argparse.Namespace) -> list[str]:
+    """The same as pytest knows them."""
+    options = [f"--prun-repeat={args.repeat}"] if args.repeat is not None else []
+    return options + ([f"--prun-cross-examine={args.cross_examine}"] if args.cross_examine else [])
 
 
 def run(args: argparse.Namespace) -> int:
@@ -43,6 +63,7 @@ def run(args: argparse.Namespace) -> int:
 
     paths = list(args.paths) or [str(p) for p in panels(*read_settings(Path.cwd()))]
     options = ["--collect-only", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *STARTED, *asking(args)]
+    options += waves(args)
     options += ["-k", args.k] if args.k else []
     keeper = _Keeper()
     said = io.StringIO()
@@ -121,8 +142,33 @@ def _print(plan: Plan, review: Review, broken: Mapping[str, str], *, prompts: bo
     print(announcement(plan, review.executors, None, broken))
     asked = sendable(plan, broken)
     further = examination_range(asked, review.executors, review.root, review.config)
-    for line in (*cost_range(asked, review.executors, review.root), *further):
+    for line in (*cost_range(asked, review.executors, review.root), *further, *_quorums(asked, review)):
         print(plain(line))
+
+
+def _quorums(plan: Plan, review: Review) -> Sequence[str]:
+    """A warning for each panels folder that cannot reach its quorum, whatever is answered."""
+    from prun_review.independence import independents
+    from prun_review.model import ExecutorInfo
+    from prun_review.policy import quorum_of
+    from prun_review.verdict import number
+
+    infos = {n: ExecutorInfo(n, e.vendor, e.lineage, e.paid) for n, e in review.executors.items()}
+    cases: dict[tuple[str, str], dict[str, None]] = {}
+    for unit in plan.units:
+        cases.setdefault((unit.folder, unit.case), {})[unit.executor] = None
+    short: dict[tuple[str, tuple[str, ...]], int] = {}
+    for (folder, _), asked in cases.items():
+        names = tuple(sorted(asked))
+        policy = review.config.policy(folder)
+        if policy.mode != "report" and len(independents(names, infos)) < quorum_of(policy):
+            short[folder, names] = short.get((folder, names), 0) + 1
+    return [
+        f"warning: {one_line(folder)}: the quorum is {quorum_of(review.config.policy(folder))}, and "
+        f"{number(count, 'case')} will be asked of {', '.join(names)} only "
+        f"({len(independents(names, infos))} independent): INCOMPLETE, whatever is answered"
+        for (folder, names), count in sorted(short.items())
+    ]
 
 
 def _detail(unit: Unit) -> str:
@@ -134,9 +180,11 @@ def _detail(unit: Unit) -> str:
 
 
 def _about(unit: Unit) -> str:
+    from prun_review.verdict import number
+
     if unit.brief.scope == "tree":
-        return f"{len(unit.files)} files" if unit.brief.reads else "the whole tree"
-    files = f"{len(unit.files)} changed {'file' if len(unit.files) == 1 else 'files'}"
+        return number(len(unit.files), "file") if unit.brief.reads else "the whole tree"
+    files = number(len(unit.files), "changed file")
     shown = set(unit.inlined)
     rest = [one_line(name) for name in unit.files if name not in shown]
     if not shown:

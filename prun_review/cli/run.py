@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from prun_review.cli.panels import STARTED, asking, panels, register_asking
+from prun_review.cli.plan import register_waves, waves
 from prun_review.errors import ConfigError
 
 
@@ -26,6 +27,7 @@ def register(subparsers: Any) -> None:
         usage="%(prog)s [--base REV] [--head REV|DIR] [options] [-- PYTEST-ARGS...]",
     )
     register_asking(parser)
+    register_waves(parser)
     parser.add_argument("--previous", metavar="RUN", help="as --prun-previous")
     parser.add_argument("--report", action="append", metavar="FORMAT[:PATH]", help="as --prun-report")
     parser.add_argument("further", nargs="*", metavar="PYTEST-ARGS", help="behind --: pytest's own arguments")
@@ -43,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
             remedy="what is meant for pytest stands behind --, as in prun-review run -- -k EXPR",
         )
     found = panels(*read_settings(Path.cwd()))
-    options = asking(args)
+    options = [*asking(args), *waves(args)]
     options += [f"--prun-previous={args.previous}"] if args.previous is not None else []
     options += [f"--prun-report={report}" for report in args.report or ()]
     # The panels come first: an option at the end whose value is missing must not take them for it.

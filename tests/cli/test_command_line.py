@@ -25,10 +25,16 @@ def test_help_names_every_verb(tmp_path: Path) -> None:
     [
         ((), "prun-review: the following arguments are required: VERB"),
         (("polish",), "prun-review: argument VERB: invalid choice: 'polish'"),
-        (("gate", "--jason"), "prun-review: unrecognized arguments: --jason"),
+        (
+            ("gate", "--jason"),
+            "prun-review gate: unrecognized arguments: --jason\n  remedy: prun-review gate --help",
+        ),
         (("crosscheck", "a.json"), "prun-review crosscheck: the following arguments are required: RIGHT"),
         (("gate", "no-such-run"), "prun-review gate: "),
-        (("report", "--format", "pdf"), "--format: unknown format 'pdf'\n  remedy: one of adr, json, markdown"),
+        (
+            ("report", "--format", "pdf"),
+            "--format: unknown format 'pdf'\n  remedy: one of adr, json, markdown",
+        ),
     ],
 )
 def test_usage_errors_exit_2_with_place_and_remedy(tmp_path: Path, args: tuple[str, ...], told: str) -> None:

@@ -25,7 +25,7 @@ def test_units_files_and_receivers_without_a_dispatch(project: Project) -> None:
     done = plan(project)
     assert done.returncode == 0, done.stderr
     assert "panels/probe_app.py::probe_app[left]" in done.stdout
-    assert "findings, access read, 1 files, at most 900 s" in done.stdout
+    assert "findings, access read, 1 file, at most 900 s" in done.stdout
     assert "1 to left (vendor-left, paid); 1 to right (vendor-right, paid); about src/app.py" in done.stdout
     assert "left: 1 unit, at most 2 dispatches; cost not estimable" in done.stdout
     assert project.calls() == []
@@ -100,3 +100,48 @@ def test_a_question_that_an_executor_cannot_answer_is_listed(project: Project) -
         "not asked  panels/probe_app.py::probe_design left: left cannot answer a choice question"
         in done.stdout
     )
+
+
+def test_it_is_planned_as_often_as_asked_and_without_the_second_wave(project: Project) -> None:
+    project.probe(ONE)
+    able = 'contracts = ["findings", "examination"]'
+    project.config("", tables={"left": able, "right": able})
+    names = ("--repeat", "2", "--cross-examine", "all"), ("--prun-repeat=2", "--prun-cross-examine=off")
+    for args, examined in zip(names, (True, False), strict=True):
+        done = plan(project, *args)
+        assert done.returncode == 0, done.stderr
+        assert "panels/probe_app.py::probe_app[left~2]" in done.stdout
+        assert "4 units of 1 case" in done.stdout
+        assert ("cross-examination (all)" in done.stdout) is examined
+        assert "warning" not in done.stdout
+
+
+def test_a_quorum_that_cannot_be_reached_is_told(project: Project) -> None:
+    project.probe(ONE)
+    project.config("gate.quorum = 3")
+    done = plan(project)
+    assert done.returncode == 0, done.stderr
+    told = (
+        "warning: panels: the quorum is 3, and 1 case will be asked of left, right only (2 independent): "
+        "INCOMPLETE, whatever is answered"
+    )
+    assert told in done.stdout.splitlines()
+    project.config('gate.quorum = 3\ngate.mode = "report"')
+    assert "warning" not in plan(project).stdout
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (("--bogus",), "unrecognized arguments: --bogus"),
+        (("--repeat", "x"), "argument --repeat/--prun-repeat: invalid int value: 'x'"),
+        (("--cross-examine", "x"), "argument --cross-examine/--prun-cross-examine: invalid choice: 'x'"),
+    ],
+)
+def test_what_it_does_not_know_leads_to_its_own_help(
+    project: Project, args: tuple[str, ...], told: str
+) -> None:
+    done = plan(project, *args)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"prun-review plan: {told}" in done.stderr
+    assert done.stderr.endswith("remedy: prun-review plan --help\n")

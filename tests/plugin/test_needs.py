@@ -182,7 +182,7 @@ def test_plan_shows_needs_and_sources(project: Project) -> None:
     done = plan(project)
     assert done.returncode == 0, done.stderr
     assert "findings, access read, the whole tree, at most 900 s, needs mcp:gmail" in done.stdout
-    assert "findings with sources, access full, 1 files, at most 900 s" in done.stdout
+    assert "findings with sources, access full, 1 file, at most 900 s" in done.stdout
     assert "probe_mail left: left does not declare mcp:gmail" in done.stdout
 
 
