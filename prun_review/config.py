@@ -308,7 +308,8 @@ def _known(name: str, known: set[str], place: str) -> None:
 def _check(name: str, like: Any, value: Any, place: str) -> Any:
     """``value`` as the type that ``like`` has."""
     if name in _CHOICES and value not in _CHOICES[name]:
-        raise ConfigError(f"{name} is {value!r}", place=place, remedy="one of " + ", ".join(_CHOICES[name]))
+        words = ", ".join(filter(None, _CHOICES[name]))
+        raise ConfigError(f"{name} is {value!r}", place=place, remedy=f"one of {words}")
     if isinstance(like, bool):
         ok: Any = isinstance(value, bool)
     elif isinstance(like, (int, float)):

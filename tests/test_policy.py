@@ -135,6 +135,7 @@ def test_values_that_are_taken_and_refused(key: str, good: list[Any], bad: list[
             assert key in str(refused.value)
             assert place in refused.value.place
             assert refused.value.remedy
+            assert "of ," not in refused.value.remedy
 
 
 @pytest.mark.parametrize("order", [("gate", "folders"), ("folders", "gate")])
