@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from prun_review.foldergate import concord, describe, headline
-from prun_review.folders import Decision, Folder
+from prun_review.folders import OPEN, Decision, Folder
 from prun_review.gate import Evidence
 from prun_review.independence import independents
 from prun_review.model import Opinion, Reason, RunFacts, Verdict
@@ -23,8 +23,8 @@ from prun_review.verdict import number, worst
 MOST = 50
 """Children of one node; what is more is counted."""
 
-_ASIDE = ("unknown-class", "beside", "accepted", "known")
-"""Codes that the rule of a severity has no part in."""
+_NOBODY = frozenset(OPEN.values()) | {"tolerated"}
+"""Codes of what nobody settled."""
 
 _WEIGHT = {"FAIL": 0, "INCOMPLETE": 1, "PASS": 2}
 
@@ -90,7 +90,7 @@ def _folder(folder: Folder, verdict: Verdict, facts: RunFacts) -> Node:
     parts = (
         _policy(rules),
         _cases(folder),
-        _branch(_counted("findings", decisions), [_finding(d, folder, rules) for d in decisions]),
+        _branch(_counted("findings", decisions), [_finding(d, folder, rules, facts) for d in decisions]),
         _branch("what else was found", [_reason(r) for r in rest]),
     )
     said = verdict.folders.get(folder.name, "")
@@ -135,18 +135,18 @@ def _counted(what: str, decisions: Sequence[Decision]) -> str:
     return f"{what}: {told or 'none'}"
 
 
-def _finding(decision: Decision, folder: Folder, rules: Mapping[str, Setting]) -> Node:
+def _finding(decision: Decision, folder: Folder, rules: Mapping[str, Setting], facts: RunFacts) -> Node:
     group, settled = decision.group, folder.settled
     text, outcome = f"[{decision.code}] {headline(group)}", decision.outcome or "PASS"
     if not decision.grave:
         return Node(text, outcome)
-    source = rules[group.severity].source if group.severity in rules else "nobody knows that severity"
     members = [
         Node(f"{m.executor} says {m.finding.severity}: {m.finding.title} ({m.finding.grounding}, {m.unit})")
         for m in group.members
     ]
     parts = [
-        Node(f"rule: {decision.why}" + ("" if decision.code in _ASIDE else f" (source: {source})")),
+        Node(f"rule: {decision.why}{_sources(decision.keys, rules)}"),
+        *_settling(decision, folder, facts),
         Node(f"class {group.kind}: {group.reason}"),
         Node(f"held by {number(len(group.executors), 'executor')}", "", _some(members)),
         *(_ruling(ruling) for ruling in group.rulings[:MOST]),
@@ -162,6 +162,26 @@ def _finding(decision: Decision, folder: Folder, rules: Mapping[str, Setting]) -
         known = settled.worse[group.id].finding.severity
         parts.append(Node(f"the baseline holds it as {known} only"))
     return Node(text, outcome, tuple(parts))
+
+
+def _sources(keys: Sequence[str], rules: Mapping[str, Setting]) -> str:
+    """Where the values that decided came from."""
+    told = {key: rules[key].source if key in rules else "nobody knows that severity" for key in keys}
+    if len(told) > 1:
+        return f" (source: {'; '.join(f'{key}: {source}' for key, source in told.items())})"
+    return "".join(f" (source: {source})" for source in told.values())
+
+
+def _settling(decision: Decision, folder: Folder, facts: RunFacts) -> list[Node]:
+    """Why nobody was asked about it, its stable name, and what a person writes to answer for it."""
+    name = decision.group.fingerprint
+    off = decision.code in _NOBODY and facts.cross_examine == "off"
+    told = ["nobody was asked about it: cross-examination is off"] if off else []
+    told += [f"fingerprint {name}"] if name else []
+    # An acceptance of a finding of an unknown class takes nothing out.
+    if name and folder.decides and decision.outcome == "INCOMPLETE" and decision.code != "unknown-class":
+        told.append(f"to settle: prun-review accept {facts.run_id} {name} --by NAME --reason TEXT")
+    return [Node(text) for text in told]
 
 
 def _ruling(ruling: Ruling) -> Node:

@@ -115,7 +115,7 @@ _PASSED = {
     "known": "known in the baseline",
     "not-reproduced": "that came back in too few answers: reproducibility = {reproducibility:g}",
     "refuted": "refuted by another vendor",
-    "tolerated": "nobody settled, tolerated: contested = {contested}, unresolved = {unresolved}",
+    "tolerated": "nobody settled, tolerated: {limits}",
     "off": "not gated: block = {block}",
     "beside": "beside the change: reported only",
 }
@@ -134,8 +134,11 @@ def _finding_reasons(folder: Folder) -> list[_Row]:
     rows += [("accepted", f"{tally(held)} {person}", "PASS") for person, held in by.items()]
     policy = {f.name: getattr(folder.policy, f.name) for f in fields(folder.policy)}
     for code, words in _PASSED.items():
-        held = [one.group.severity for one in passed if one.code == code]
-        if held:
+        those = [one for one in passed if one.code == code]
+        if those:
+            held = [one.group.severity for one in those]
+            keys = sorted({one.keys[-1] for one in those if one.code == "tolerated"})
+            policy["limits"] = ", ".join(f"{key} = {policy[key]}" for key in keys)
             rows.append((code, f"{tally(held)} {words.format(**policy)}", "PASS"))
     return rows
 

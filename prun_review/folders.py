@@ -37,6 +37,8 @@ class Decision:
     """The rule that applied, in one line."""
     grave: bool = True
     """Whether letting it pass is worth a word in the verdict."""
+    keys: tuple[str, ...] = ()
+    """The policy's keys whose values decided: a severity for its rule, then a limit that let it pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,34 +126,47 @@ def _aside(group: Group, policy: Policy, settled: Settled) -> Decision | None:
     if by:
         return Decision(group, "accepted", "", f"{by.by} answers for it: {by.reason}")
     if group.id in settled.known and policy.known == "pass":
-        return Decision(group, "known", "", "the baseline holds it, and known = pass")
+        return Decision(group, "known", "", "the baseline holds it, and known = pass", keys=("known",))
     if group.kind == "ungrounded":
+        keys = (group.severity,)
         if grave(policy, group.severity):
-            return Decision(group, "ungrounded", "INCOMPLETE", "the reviewed tree does not hold what it says")
-        return Decision(group, "off", "", f"the rule for {group.severity} is off, and it is not grounded")
+            told = "the reviewed tree does not hold what it says"
+            return Decision(group, "ungrounded", "INCOMPLETE", told, keys=keys)
+        told = f"the rule for {group.severity} is off, and it is not grounded"
+        return Decision(group, "off", "", told, keys=keys)
     if share(group) < policy.reproducibility:
         told = f"it came back in {share(group):.2f} of the answers, and reproducibility = "
-        return Decision(group, "not-reproduced", "", f"{told}{policy.reproducibility:g}")
+        told += f"{policy.reproducibility:g}"
+        return Decision(group, "not-reproduced", "", told, keys=("reproducibility",))
     return None
 
 
 def _gated(group: Group, policy: Policy) -> Decision:
     """What the rule of its severity makes of a grounded finding."""
     if group.agreed and rule_of(policy, group.agreed) != "off":
-        return Decision(group, "consensus", "FAIL", f"independent executors agree on {group.agreed}")
-    rule = rule_of(policy, group.severity)
+        return Decision(group, "consensus", "FAIL", _agreed(group), keys=(group.agreed,))
+    rule, keys = rule_of(policy, group.severity), (group.severity,)
     told = f"the rule for {group.severity} is {rule}"
     if rule == "off":
-        return Decision(group, "off", "", told)
+        return Decision(group, "off", "", told, keys=keys)
     if rule == "any":
-        return Decision(group, "single-finding", "FAIL", f"{told}: one executor is enough")
+        return Decision(group, "single-finding", "FAIL", f"{told}: one executor is enough", keys=keys)
     if group.kind == "contested" and group.examined == "refuted":
         if group.severity == "critical" or group.severity not in SEVERITIES:
-            return Decision(
-                group, "refuted", "INCOMPLETE", f"{told}, and a person must answer for a refuted one"
-            )
-        return Decision(group, "refuted", "", f"{told}, and another vendor refuted it")
-    return Decision(group, OPEN.get(group.kind, "contested"), "INCOMPLETE", f"{told}, and nobody settled it")
+            told += ", and a person must answer for a refuted one"
+            return Decision(group, "refuted", "INCOMPLETE", told, keys=keys)
+        return Decision(group, "refuted", "", f"{told}, and another vendor refuted it", keys=keys)
+    code = OPEN.get(group.kind, "contested")
+    return Decision(group, code, "INCOMPLETE", f"{told}, and nobody settled it", keys=keys)
+
+
+def _agreed(group: Group) -> str:
+    """Who holds it together, and as how severe; the words of examiners are not among the members."""
+    if group.examined == "confirmed":
+        return f"one holds it and another vendor confirms it; the higher severity counts: {group.agreed}"
+    if {m.finding.severity for m in group.members} == {group.agreed}:
+        return f"independent executors hold it as {group.agreed}"
+    return f"independent executors hold it; the higher severity counts: {group.agreed}"
 
 
 def _limited(decisions: Sequence[Decision], policy: Policy) -> Iterable[Decision]:
@@ -165,7 +180,8 @@ def _limited(decisions: Sequence[Decision], policy: Policy) -> Iterable[Decision
     for one in decisions:
         key, limit = limits.get(one.code, ("", 0))
         if key and within(counts[key], limit):
-            yield replace(one, code="tolerated", outcome="", why=f"{one.why}; {key} = {limit} lets it pass")
+            why = f"{one.why}; {key} = {limit} lets it pass"
+            yield replace(one, code="tolerated", outcome="", why=why, keys=(*one.keys, key))
         else:
             yield one
 

@@ -153,6 +153,78 @@ def test_what_the_baseline_holds_milder_is_said() -> None:
     assert any(text == "the baseline holds it as low only" for _, text in lines(root))
 
 
+F1 = "f1-0123456789abcdef"
+
+
+def test_the_limit_that_let_it_pass_has_its_own_source() -> None:
+    config = load({"gate": {"unresolved": 1}})
+    run = facts(folders={FOLDER: config.gate}, sources=dict(config.sources), cross_examine="gate")
+    root = check(gather(run, Plan(PAIR), CLEAN, {CASE: [group("single")]}))
+    told = [text for _, text in lines(root)]
+    assert (
+        "rule: the rule for high is consensus, and nobody settled it; unresolved = 1 lets it pass "
+        "(source: high: default; unresolved: gate in pyproject.toml)"
+    ) in told
+    assert [text for text in told if "tolerated:" in text] == [
+        "PASS: [tolerated] 1 high nobody settled, tolerated: unresolved = 1"
+    ]
+    assert not any("cross-examination is off" in text for text in told)
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "policy", "settled"),
+    [
+        ("single", {}, Policy(), True),
+        ("contested", {"examined": "refuted", "severity": "critical"}, Policy(), True),
+        ("consensus", {"agreed": "high"}, Policy(), False),
+        ("single", {}, Policy(rule="single"), False),
+        ("single", {}, Policy(unresolved=1), False),
+        ("single", {}, Policy(mode="report"), False),
+        ("nonsense", {}, Policy(), False),
+    ],
+)
+def test_what_a_person_can_settle_says_how(
+    kind: str, fields: dict[str, Any], policy: Policy, settled: bool
+) -> None:
+    one = replace(group("single"), kind=kind, fingerprint=F1, **fields)
+    run = facts(folders={FOLDER: policy})
+    told = [text for _, text in lines(check(gather(run, Plan(PAIR), CLEAN, {CASE: [one]})))]
+    assert f"fingerprint {F1}" in told
+    command = f"to settle: prun-review accept {run.run_id} {F1} --by NAME --reason TEXT"
+    assert (command in told) is settled
+
+
+@pytest.mark.parametrize(
+    ("kind", "mode", "said"), [("single", "off", 1), ("single", "gate", 0), ("ungrounded", "off", 0)]
+)
+def test_that_cross_examination_is_off_is_said_where_nobody_settled_it(
+    kind: str, mode: str, said: int
+) -> None:
+    evidence = gather(facts(cross_examine=mode), Plan(PAIR), CLEAN, {CASE: [group(kind)]})
+    told = [text for _, text in lines(check(evidence))]
+    assert told.count("nobody was asked about it: cross-examination is off") == said
+
+
+@pytest.mark.parametrize(
+    ("severities", "examined", "why"),
+    [
+        (("high", "high"), "", "independent executors hold it as high"),
+        (("high", "medium"), "", "independent executors hold it; the higher severity counts: high"),
+        (
+            ("high",),
+            "confirmed",
+            "one holds it and another vendor confirms it; the higher severity counts: high",
+        ),
+    ],
+)
+def test_who_holds_what_fails_and_as_how_severe(severities: tuple[str, ...], examined: str, why: str) -> None:
+    [member, *_] = group("single").members
+    members = tuple(replace(member, finding=replace(member.finding, severity=s)) for s in severities)
+    one = replace(group("consensus", agreed="high", examined=examined), members=members)
+    told = [text for _, text in lines(check(gather(facts(), Plan(PAIR), CLEAN, {CASE: [one]})))]
+    assert f"rule: {why} (source: not recorded)" in told
+
+
 def test_repeats_are_counted() -> None:
     again = unit("codex", repeat=2)
     root = check(gathered((*PAIR, again), (result(CODEX, SQL), CLEAN[1], result(again))))

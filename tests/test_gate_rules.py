@@ -99,7 +99,7 @@ def test_what_is_tolerated_is_said() -> None:
     said = folder(Policy(unresolved=2), *SINGLES)
     assert said.line == "PASS (2 high not settled, tolerated by policy)"
     [reason] = [r for r in said.reasons if r.code == "tolerated"]
-    assert "unresolved = 2" in reason.text
+    assert reason.text == "2 high nobody settled, tolerated: unresolved = 2"
     assert (said.counts["high_tolerated"], said.counts["high_open"], said.counts["blocking"]) == (2, 0, 0)
 
 
