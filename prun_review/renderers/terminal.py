@@ -137,6 +137,8 @@ class Terminal:
                 for finding in sorted(findings, key=lambda f: not f["blocking"])[: self.most]:
                     put_finding(finding, page)
                 self._rest(len(findings), page, f"{name} finding")
+        if told := wave.to_settle(document):
+            page.line(told)
         hidden = sum(len(unit["suppressed"]) for unit in view.rows(document, "units"))
         if hidden:
             page.line(f"{hidden} more hidden by comments in the reviewed code; the report lists them")

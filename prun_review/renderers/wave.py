@@ -11,8 +11,8 @@ from typing import Any
 
 from prun_review.renderers.holding import WORDS
 from prun_review.renderers.points import Point, points
-from prun_review.renderers.view import place, rows, usage_rows
-from prun_review.verdict import number
+from prun_review.renderers.view import CLASSES, place, rows, usage_rows
+from prun_review.verdict import number, some
 
 Document = Mapping[str, Any]
 
@@ -57,6 +57,27 @@ def left_out(document: Document) -> tuple[Point, ...]:
     for q in (document.get("examination") or {}).get("left_out") or ():
         found.setdefault(q["why"], []).append(Point(f"{_asked(q)}: {_about(q, names)}"))
     return tuple(Point(f"{len(those)} not asked: {why}", tuple(those)) for why, those in found.items())
+
+
+def to_settle(document: Document) -> str:
+    """What a person writes to answer for the findings that stay open; empty where there are none.
+
+    Only for those of an unknown class, or that fail, is an acceptance not what is asked for.
+    """
+    settled = (document.get("verdict") or {}).get("folders") or {}
+    names = [
+        finding["fingerprint"]
+        for finding in rows(document, "findings")
+        if finding.get("outcome") == "INCOMPLETE"
+        and finding.get("fingerprint")
+        and finding["class"] in CLASSES
+        and not settled.get(finding["folder"], "").startswith("report")
+    ]
+    if not names:
+        return ""
+    more = f" (also {some(names[1:])})" if names[1:] else ""
+    accept = f"prun-review accept {document['run_id']} {names[0]} --by NAME --reason TEXT"
+    return f"to settle: {accept}{more}"
 
 
 def failed(document: Document) -> tuple[Point, ...]:

@@ -220,6 +220,23 @@ def test_a_second_wave_that_asked_nothing(fields: dict[str, Any], terminal: str,
     assert f"## Cross-examination\n\n{report}\n" in RENDERERS["markdown"](document)
 
 
+def test_what_a_person_can_settle_says_how_once() -> None:
+    opened = [agreed.finding("single", f"defect {n}", blocking=True, outcome="INCOMPLETE") for n in range(2)]
+    opened[1]["fingerprint"] = "f1-00000000000000aa"
+    failing = agreed.finding("consensus", "held by both", blocking=True, outcome="FAIL")
+    document = agreed.document(findings=[failing, *opened])
+    out = Terminal(width=300)(document)
+    command = f"prun-review accept {document['run_id']} {agreed.F1} --by NAME --reason TEXT"
+    assert f"\n  to settle: {command} (also f1-00000000000000aa)\n" in out
+    strange = agreed.finding("nonsense", "of a class nobody knows", blocking=True, outcome="INCOMPLETE")
+    for none in ([failing], [strange], [agreed.finding("single", "passes")]):
+        assert "to settle" not in Terminal(width=300)(agreed.document(findings=none))
+    report = {"outcome": "PASS", "folders": {opened[0]["folder"]: "report: INCOMPLETE"}, "reasons": []}
+    assert "to settle" not in Terminal()(
+        agreed.document(findings=opened, verdict={**document["verdict"], **report})
+    )
+
+
 def test_what_blocks_is_listed_before_what_is_cut() -> None:
     every = [agreed.finding("single", f"defect {n}") for n in range(30)]
     every.append(agreed.finding("single", "the one that blocks", blocking=True, severity="low"))
