@@ -121,7 +121,7 @@ def _structured(
         salvage = [*salvage, *weighed.salvage]
     if answer:
         silent = ("findings" in made and not answer.findings) or _cannot_tell(answer)
-        doubts = _doubts(answer, blind=not answer.examined or silent)
+        doubts = [*_doubts(answer, blind=not answer.examined or silent), *_uncalled(value, made, answer)]
         faults += (doubt for doubt in doubts if not sources.explains(answer.sources, doubt))
     return _judged(answer, faults, salvage)
 
@@ -156,6 +156,8 @@ def _cannot_tell(answer: Answer) -> bool:
 
 def _doubts(answer: Answer, *, blind: bool) -> Iterator[Violation]:
     """Signs in the words of an answer that there was no review behind it."""
+    if answer.opinion and not _cannot_tell(answer):
+        yield from honesty.against_opinion(answer.opinion.word, answer.opinion.reason, answer.header)
     if blind:
         yield from honesty.saw_nothing(answer.header, answer.body)
         if not (answer.choice or answer.opinion) and honesty.says_nothing(answer.header, answer.body):
@@ -163,6 +165,16 @@ def _doubts(answer: Answer, *, blind: bool) -> Iterator[Violation]:
     for where, text in (("/conclusion", answer.header.conclusion), ("", answer.body)):
         if answer.verdict == "approve" and honesty.takes_back_approval(text):
             yield Violation("verdict-contradicted", where, "the words take the approval back")
+
+
+def _uncalled(value: Mapping[str, Any], made: Mapping[str, Any], answer: Answer) -> Iterator[Violation]:
+    """Findings beside a word about the findings of others: nobody would look at them, so they break it."""
+    if answer.opinion is None:
+        return
+    for key, item in value.items():
+        objects = isinstance(item, list) and any(isinstance(one, dict) for one in item)
+        if key not in made and (objects or (item and key.strip().casefold() == "findings")):
+            yield Violation("lost-finding", f"/{key}", "findings where only a word was asked for")
 
 
 def _prose(text: str, faults: list[Violation], contract: Contract, kind: ContractKind, slug: str) -> Judged:

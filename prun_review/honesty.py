@@ -134,6 +134,36 @@ _NOT_APPROVED = re.compile(
       (?:request(?:ing)?\ changes|changes\ (?:are\ )?requested)\b""",
     re.IGNORECASE | re.VERBOSE,
 )
+_UNREAD = re.compile(
+    rf"""{_WHO} {_FAILED}\ (?:\w{{1,20}}\ )?{_SEE}\ (?:the\ )?(?:file\ )?[`'"]?[\w./-]{{0,80}}[./]\w""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""The reviewer names the file that it did not see ("I could not read src/app.py")."""
+_DEFECT = "(?:defect|bug|issue|vulnerability|flaw|problem|finding|claim)"
+_KEPT = rf"""\b(?:the|this|that)\ (?:\w{{1,20}}\ )?{_DEFECT}\ (?:is|does)
+         \ (?:indeed\ |really\ |actually\ |a\ )?
+         (?:real|there|exists?|present|genuine|right|correct|true|valid|accurate|confirmed)\b
+    | \b(?:the|this)\ claim\ holds\b
+    | \bi\ (?:\w{{1,20}}\ )?(?<!not\ )(?<!cannot\ )confirm(?:ed)?
+         (?:\ (?:it|this)\b | \ (?:the|this)\ {_DEFECT}\b | \s*[.:;!] | \s*$)
+    | (?:^|[.;!?]\s)\s*confirmed\s*
+         (?:[.!] | $ | [:,](?![^.\n]*\b(?:no|not|never|cannot|false|safe|wrong|refut\w*)\b))"""
+_DENIED = rf"""\b(?:is|are|was)(?:\ not|n't)\ (?:an?\ )?(?:real\ |actual\ |genuine\ )?{_DEFECT}\b
+    | \b{_DEFECT}\ (?:is|does)(?:\ not|n't)\ (?:real|there|exist|present|genuine|right|correct|true|valid)\b
+    | \bnot\ an?\ (?:real\ |actual\ |genuine\ )?{_DEFECT}\b
+    | \bthere\ is\ no\ (?:such\ |real\ |actual\ )?{_DEFECT}\b
+    | (?<!no\ )(?<!not\ a\ )\bfalse\ (?:positive|alarm)\b
+    | \b(?:the|this)\ (?:\w{{1,20}}\ )?(?:claim|finding)\ is\ (?:wrong|false|incorrect|unfounded|mistaken)\b
+    | \b{_DEFECT}\ is\ refuted\b | \bi\ (?:\w{{1,20}}\ )?(?<!not\ )(?<!cannot\ )refute\b"""
+_TWO = (
+    rf"\bare\ (?:two|different|separate|distinct)\ (?:(?:different|separate|distinct)\ )?{_DEFECT[:-1]})s\b"
+)
+_ONE = rf"\bare\ (?:one|the\ same)\ (?:and\ the\ same\ )?{_DEFECT}\b"
+_CONTRARY = {
+    word: re.compile(text, re.IGNORECASE | re.VERBOSE)
+    for word, text in {"refute": _KEPT, "confirm": _DENIED, "yes": _TWO, "no": _ONE}.items()
+}
+"""Plain words that say the contrary of the word of an opinion."""
 _FILLER = re.compile(
     r"\b(?:none|n/a|nothing|null|ok|okay|done|lgtm|(?:looks?|all) good|approved?|pass(?:ed)?|yes|no)\b|\W+",
     re.IGNORECASE,
@@ -177,6 +207,30 @@ def saw_nothing(header: Header, body: str = "") -> Iterator[Violation]:
     found = _search(body, _ACTIVE, _ABSENT, _NO_REVIEW)
     if found:
         yield Violation("did-not-read", "", f"the reviewer says {shown(found)}")
+
+
+def against_opinion(word: str, reason: str, header: Header) -> Iterator[Violation]:
+    """Why a word about the findings of others is not to be believed: the words beside it say that the
+    code was not seen, or plainly the contrary.  A contradiction settles nothing, so in doubt it is one."""
+    blind = list(saw_nothing(header, reason))
+    yield from blind
+    for where, text in (
+        ("", reason),
+        ("/conclusion", header.conclusion),
+        ("/open_items", header.open_items),
+        ("/verification", header.verification),
+    ):
+        unread = _search(text, _UNREAD)
+        if unread and all(v.where != where for v in blind):
+            yield Violation("did-not-read", where, f"the reviewer says {shown(unread)}")
+    contrary = _CONTRARY.get(word)
+    for where, text in (("/reason", reason), ("/conclusion", header.conclusion)):
+        plain = text[:_SEARCHED].replace("\u2019", "'")
+        for found in contrary.finditer(plain) if contrary else ():
+            if not _ABOUT.search(plain[max(0, found.start() - _BEFORE) : found.start()]):
+                told = shown(found[0].strip(" .;:!?"))
+                yield Violation("word-contradicted", where, f"{word!r}, and the words say {told}")
+                break
 
 
 def _search(text: str, *patterns: re.Pattern[str]) -> str:

@@ -52,7 +52,7 @@ CHOICE: dict[str, Any] = {
     "would_change_mind": "a benchmark of many writers",
 }
 CONFIRMED: dict[str, Any] = {
-    "conclusion": "The claim holds: the file is evaluated as it is.",
+    "conclusion": "The text of a file reaches eval in load().",
     "files": "src/x.py",
     "open_items": "none",
     "verification": "read src/x.py from top to bottom",

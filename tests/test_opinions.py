@@ -32,7 +32,12 @@ from .answers_kit import (
 )
 
 KIND = ExaminationKind()
-REFUTED = CONFIRMED | {"word": "refute", "severity": None}
+REFUTED = CONFIRMED | {
+    "conclusion": "Nobody hands it a file of others.",
+    "reason": "All callers of load() pass a constant path.",
+    "word": "refute",
+    "severity": None,
+}
 
 
 def judged(payload: Any = None, text: str = "", contract: Contract = CLAIMED) -> Judged:
@@ -216,7 +221,9 @@ def test_whoever_saw_nothing_says_nothing() -> None:
     blind = CANNOT_TELL | {"open_items": "I could not read the file src/x.py"}
     for one in both(blind):
         assert codes(one) == ["did-not-read"]
-    assert judged(CONFIRMED | {"open_items": "I could not read the file src/y.py"}).violations == ()
+    for payload in (CONFIRMED, REFUTED):
+        one = judged(payload | {"open_items": "I could not read the file src/y.py"})
+        assert [(v.code, v.where) for v in one.violations] == [("did-not-read", "/open_items")]
 
 
 def test_its_reason_speaks_for_it() -> None:
@@ -273,3 +280,65 @@ def test_only_a_whole_answer_is_kept(payload: dict[str, Any], contract: Contract
         if opinion.word != "cannot-tell":
             assert opinion.evidence.file
             assert opinion.evidence.quote
+
+
+# --- words that take the word back ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("word", "changes", "code"),
+    [
+        ("refute", {"open_items": "I could not open src/a.py: permission denied."}, "did-not-read"),
+        ("refute", {"conclusion": "I was not able to read the files."}, "did-not-read"),
+        ("confirm", {"conclusion": "I was not able to read the files."}, "did-not-read"),
+        ("refute", {"reason": "I could not read src/a.py, so I assume the claim is wrong."}, "did-not-read"),
+        ("refute", {"reason": "Could not open src/a.py. Callers look safe."}, "did-not-read"),
+        ("refute", {"reason": "The defect is real, I confirm it: nothing is quoted."}, "word-contradicted"),
+        ("refute", {"conclusion": "Confirmed: a critical command injection."}, "word-contradicted"),
+        ("refute", {"conclusion": "The claim holds."}, "word-contradicted"),
+        ("refute", {"reason": "The text reaches the shell. CONFIRMED."}, "word-contradicted"),
+        ("confirm", {"reason": "The call is quoted, so it is not a defect."}, "word-contradicted"),
+        ("confirm", {"conclusion": "The claim is refuted."}, "word-contradicted"),
+        ("confirm", {"conclusion": "A false positive: the text is quoted."}, "word-contradicted"),
+    ],
+)
+def test_a_word_that_its_own_words_take_back_is_no_answer(
+    word: str, changes: dict[str, Any], code: str
+) -> None:
+    payload = (CONFIRMED if word == "confirm" else REFUTED) | changes
+    assert code in {v.code for v in judged(payload).violations}
+
+
+@pytest.mark.parametrize(
+    ("word", "reason"),
+    [
+        ("refute", "I cannot confirm it: the text is quoted before it reaches the shell."),
+        ("refute", "If the defect is real, a caller passes text; none does, all pass constants."),
+        ("refute", "I confirm that the text is quoted before it is used."),
+        ("refute", "The claim is wrong: the loader could not read a file outside the root."),
+        ("refute", "Confirmed: the text never reaches eval."),
+        ("confirm", "The defect is real: eval gets the whole file."),
+        ("confirm", "This is not a false positive: eval gets the whole file."),
+        ("confirm", "The parser does not read it safely, so the file is run."),
+    ],
+)
+def test_a_reason_that_agrees_with_its_word_is_taken(word: str, reason: str) -> None:
+    payload = (CONFIRMED if word == "confirm" else REFUTED) | {"reason": reason}
+    assert judged(payload).violations == ()
+
+
+@pytest.mark.parametrize(
+    ("word", "reason"), [("yes", "They are two separate defects."), ("no", "Both are the same defect.")]
+)
+def test_a_word_about_a_pair_is_taken_back_as_well(word: str, reason: str) -> None:
+    assert "word-contradicted" in codes(judged(YES | {"word": word, "reason": reason}, contract=PAIRED))
+
+
+@pytest.mark.parametrize("key", ["findings", "Findings", "other_defects"])
+def test_findings_beside_a_word_break_the_answer(key: str) -> None:
+    one = judged(REFUTED | {key: [{"title": "x", "severity": "critical"}]})
+    assert "lost-finding" in codes(one)
+    assert ("unknown-key", f"/{key}") in salvaged(one)
+    assert judged(REFUTED | {"findings": []}).violations == ()
+    remark = judged(REFUTED | {"mood": "calm"})
+    assert (remark.violations, salvaged(remark)) == ((), [("unknown-key", "/mood")])
