@@ -20,6 +20,7 @@ from prun_review.planning import Proposal
 from prun_review.plugin.scope import PATTERN
 from prun_review.renderers.escape import plain
 from prun_review.reporting import trouble
+from prun_review.verdict import number
 
 if TYPE_CHECKING:
     from prun_review.plugin.progress import Progress
@@ -110,7 +111,8 @@ class ReviewSession:
     def _partial(self, proposals: Sequence[Proposal]) -> str:
         option = self.config.option
         silent = self._silent_files(proposals)
-        files = f"{len(silent)} probe files gave nothing to ask, {silent[0]}" if silent else ""
+        first = f"{'the first ' * (len(silent) > 1)}{silent[0]}" if silent else ""
+        files = f"not selected: {number(len(silent), 'probe file')}, {first}" if silent else ""
         flags = {"-k": option.keyword, "-m": option.markexpr, "--deselect": option.deselect}
         flags |= {"--lf": getattr(option, "lf", False), "node ids": any("::" in a for a in self.config.args)}
         used = " ".join(name for name, value in flags.items() if value)

@@ -71,6 +71,25 @@ def test_probe_files_that_gave_no_item_make_the_run_partial(
     assert result.ret == 1 or "partial" in line(result)
 
 
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ((), "1 probe file, panels/probe_b.py"),
+        (("panels/probe_c.py",), "2 probe files, the first panels/probe_b.py"),
+    ],
+)
+def test_probe_files_that_were_not_named_are_counted_and_the_first_is_named(
+    project: Project, more: tuple[str, ...], told: str
+) -> None:
+    project.probe(ONE)
+    for name in ("panels/probe_b.py", *more):
+        project.probe(SECOND, name)
+    project.answers({"payload": payload()})
+    assert project.run("panels/probe_app.py").ret == 0
+    (partial,) = [r["text"] for r in project.report()["verdict"]["reasons"] if r["code"] == "partial"]
+    assert partial == f"partial: 2 units, not selected: {told}"
+
+
 def test_last_failed_is_partial_although_pytest_skips_whole_files(project: Project) -> None:
     project.probe(ONE)
     project.probe(SECOND, "panels/sub/probe_second.py")
