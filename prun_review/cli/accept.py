@@ -81,21 +81,20 @@ def chosen(rows: Sequence[Mapping[str, Any]], wanted: str, run: str) -> Mapping[
     keys = [(row, (row["id"], row.get("fingerprint", ""))) for row in rows]
     found = [row for row, names in keys if wanted in names]
     found = found or [row for row, names in keys if wanted and any(n.startswith(wanted) for n in names)]
-    told = [f"{row['id']} {_named(row)}" for row in (found or rows)[:LISTED]]
-    listed = "".join(f"\n  {one_line(line, 300)}" for line in told)
+    listed = "".join(f"\n  {_listed(row, rows)}" for row in (found or rows)[:LISTED])
     more = len(found or rows) - LISTED
     listed += f"\n  and {more} more" if more > 0 else ""
     if not found:
         raise ConfigError(
             f"run {run} holds no finding {wanted[:200]!r}" + (f"; it holds{listed}" if rows else ""),
             place="FINDING",
-            remedy=f"an id or fingerprint of prun-review report {run}",
+            remedy=f"one of these names, or one in prun-review report {run}" if rows else "name another run",
         )
     if len(found) > 1:
         raise ConfigError(
             f"{wanted[:200]!r} means {len(found)} findings of run {run}:{listed}",
             place="FINDING",
-            remedy="more of the id",
+            remedy="one of these names, or more of it",
         )
     [row] = found
     if row["severity"] not in SEVERITIES:
@@ -190,9 +189,21 @@ def _effects(row: Mapping[str, Any], document: Mapping[str, Any], until: str, na
     return told
 
 
+def _listed(row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
+    """The short name of a finding, and what it is; its id where the fingerprint is not its alone."""
+    name = row.get("fingerprint", "")
+    if not name or sum(other.get("fingerprint", "") == name for other in rows) > 1:
+        name = row["id"]
+    told = f"{one_line(row['severity'], 20)}: {one_line(row['title'], 80)} ({one_line(_place(row), 80)})"
+    return f"{one_line(name, 200)}  {told}"
+
+
+def _place(row: Mapping[str, Any]) -> str:
+    return f"{row['file']}:{row['line']}" if row["file"] and row["line"] else row["file"] or "no place"
+
+
 def _named(row: Mapping[str, Any]) -> str:
-    place = f"{row['file']}:{row['line']}" if row["file"] and row["line"] else row["file"] or "no place"
-    return f"{row['severity']} {row['class']}: {row['title']} ({place})"
+    return f"{row['severity']} {row['class']}: {row['title']} ({_place(row)})"
 
 
 def _tell(text: str) -> None:

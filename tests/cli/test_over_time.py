@@ -15,6 +15,8 @@ import pytest
 from prun_review import beginning, document, rundir
 from prun_review.acceptance import parse
 from prun_review.baseline import parse as parse_baseline
+from prun_review.cli.accept import chosen
+from prun_review.errors import ConfigError
 from prun_review.fingerprints import fingerprint
 from prun_review.model import Acceptance, Finding, Known, Result, Revision
 from prun_review.policy import Policy
@@ -331,6 +333,33 @@ def test_what_cannot_be_accepted_is_refused(root: Path, args: tuple[str, ...], s
     assert says in tell(errors)
     assert "remedy: " in errors
     assert not (root / "prun-accept.toml").exists()
+
+
+def test_the_findings_that_may_be_meant_are_listed_by_their_short_names(root: Path) -> None:
+    long = replace(SQL, title="words " * 99, quote=None, line=40)
+    many = (replace(LEAK, title=f"leak of {n * 'x'} {n}", line=n + 1) for n in range(12))
+    run = store(root, (result(CODEX, SQL, long, *many), result(SONNET)))
+    listed = accept(root, run.name, "f1-nothing")[2].splitlines()
+    assert "holds no finding 'f1-nothing'; it holds" in listed[0]
+    rows_told = [line.strip() for line in listed if line.strip().startswith("f1-")]
+    assert len(rows_told) == 10
+    assert f"{NAME}  critical: {SQL.title} ({SQL.file}:{SQL.line})" in rows_told
+    assert max(map(len, rows_told)) < 220
+    assert "and 4 more" in [line.strip() for line in listed]
+    assert not [row["id"] for row in rows(run) if str(row["id"]) in "".join(listed)]
+
+
+def test_findings_of_one_fingerprint_are_listed_by_their_ids() -> None:
+    base = {
+        "fingerprint": "f1-a",
+        "severity": "low",
+        "class": "single",
+        "title": "t",
+        "file": "",
+        "line": None,
+    }
+    with pytest.raises(ConfigError, match=r"(?s)\n  one  low: t \(no place\)\n  two  low: t"):
+        chosen([{**base, "id": "one"}, {**base, "id": "two"}], "f1-a", "r")
 
 
 def test_a_severity_that_nobody_knows_is_not_accepted(root: Path) -> None:
