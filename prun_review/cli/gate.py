@@ -74,7 +74,10 @@ def shape(verdict: Verdict) -> dict[str, Any]:
     """The JSON that scripts rely on."""
     return {
         "outcome": verdict.outcome,
-        "reasons": [{"code": reason.code, "text": reason.text} for reason in verdict.reasons],
+        "reasons": [
+            {"code": reason.code, "text": reason.text, "outcome": reason.outcome}
+            for reason in verdict.reasons
+        ],
         "folders": dict(verdict.folders),
         "counts": dict(verdict.counts),
     }

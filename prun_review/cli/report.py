@@ -11,18 +11,36 @@ from typing import Any
 
 from prun_review.cli import runs
 from prun_review.errors import ConfigError, PrunError, RunDirError
+from prun_review.renderers.escape import one_line
 from prun_review.renderers.terminal import Terminal
 
 
 def register(subparsers: Any) -> None:
     """Add the verb to the command line."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
-        "report", help="render a stored run", description=__doc__
+        "report", help="render a stored run", description=__doc__, add_help=False
     )
+    shown = "show this help message and exit"
+    asked = parser.add_argument("-h", "--help", action=_Help, nargs=0, default=argparse.SUPPRESS, help=shown)
     parser.add_argument("run", nargs="?", metavar="RUN", help=runs.RUN_HELP)
-    formats = "terminal, markdown, json, adr..."
-    parser.add_argument("--format", default="terminal", metavar="FORMAT", help=formats)
+    asked.const = parser.add_argument("--format", default="terminal", metavar="FORMAT")
     parser.add_argument("--out", type=Path, metavar="PATH", help="write there and not to standard output")
+
+
+class _Help(argparse.Action):
+    """``--help`` with the formats that there are: extensions are asked only when somebody wants to know."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        """Print it and end; ``const`` is the option that takes a format."""
+        from prun_review import extensions
+
+        try:
+            formats = ", ".join(extensions.renderers(extensions.manager()))
+        except PrunError as error:  # the help is for whoever is in trouble, too
+            formats = f"terminal, markdown, json, adr; no others: {one_line(error.message, 200)}"
+        self.const.help = formats.replace("%", "%%")
+        parser.print_help()
+        parser.exit()
 
 
 def run(args: argparse.Namespace) -> int:

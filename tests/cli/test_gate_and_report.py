@@ -14,7 +14,7 @@ import pytest
 from prun_review import beginning, document, rundir
 from prun_review.model import Plan, Reason
 from prun_review.policy import Policy
-from tests.cli.driver import call, prun_review
+from tests.cli.driver import call, prun_review, surroundings
 from tests.cli.runkit import CLEAN, CODEX, FACTS, SONNET, both, store
 from tests.gatekit import FOLDER, LEAK, SQL, lost, result
 from tests.renderers.sample import HOSTILE
@@ -27,7 +27,10 @@ def gate(root: Path, *args: str) -> tuple[int, dict[str, Any]]:
     assert errors == ""
     found = json.loads(out)
     assert set(found) == {"outcome", "reasons", "folders", "counts"}
-    assert all(set(reason) == {"code", "text"} for reason in found["reasons"])
+    assert all(set(reason) == {"code", "text", "outcome"} for reason in found["reasons"])
+    outcomes = {reason["outcome"] for reason in found["reasons"]}
+    assert outcomes <= {"FAIL", "INCOMPLETE", "PASS"}
+    assert found["outcome"] in outcomes | {"PASS"}
     return status, found
 
 
@@ -189,7 +192,11 @@ def test_an_exception_while_judging_is_incomplete(tmp_path: Path, monkeypatch: p
     status, found = gate(tmp_path)
     assert (status, found["outcome"]) == (1, "INCOMPLETE")
     assert found["reasons"] == [
-        {"code": "unreadable-run", "text": "the run cannot be judged: ZeroDivisionError: ::error::"}
+        {
+            "code": "unreadable-run",
+            "text": "the run cannot be judged: ZeroDivisionError: ::error::",
+            "outcome": "INCOMPLETE",
+        }
     ]
 
 
@@ -206,6 +213,28 @@ def test_report_shows_the_run_in_the_format_asked_for(tmp_path: Path) -> None:
     assert (status, out.splitlines()[0]) == (0, "# Review: FAIL (1 critical)")
     status, out, _ = call("report", str(path), "--format", "json", cwd=tmp_path)
     assert (status, json.loads(out)) == (0, json.loads((path / "run.json").read_text()))
+
+
+def test_the_help_of_report_lists_the_formats_there_are(tmp_path: Path) -> None:
+    status, out, errors = call("report", "--help", cwd=tmp_path)
+    assert (status, errors) == (0, "")
+    assert "--format FORMAT terminal, markdown, json, adr" in " ".join(out.split())
+    (tmp_path / "poems.py").write_text(
+        "from types import SimpleNamespace\nfrom prun_review.hookspecs import hookimpl\n"
+        "@hookimpl\ndef prun_renderers():\n    return [SimpleNamespace(name='poem', suffix='.txt')]\n"
+    )
+    info = tmp_path / "poems-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: poems\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[prun_review]\npoems = poems\n")
+    env = surroundings(tmp_path, PYTHONPATH=str(tmp_path))
+    told = prun_review("report", "-h", cwd=tmp_path, env=env)
+    assert "terminal, markdown, json, adr, poem" in " ".join(told.stdout.split())
+    (tmp_path / "poems.py").write_text("raise ImportError('100 % broken')")
+    told = prun_review("report", "--help", cwd=tmp_path, env=env)
+    assert (told.returncode, told.stderr) == (0, "")
+    assert "json, adr; no others: extension 'poems' cannot be loaded" in " ".join(told.stdout.split())
+    assert "100 % broken" in " ".join(told.stdout.split())
 
 
 def test_report_writes_a_file_and_nothing_else(tmp_path: Path) -> None:
