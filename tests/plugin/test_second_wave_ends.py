@@ -205,7 +205,7 @@ def test_what_a_replay_cannot_answer_is_open_and_said(project: Project) -> None:
     run = project.report()["run_id"]
     result = project.run("panels/", "--prun-replay", run)
     assert result.ret == 1
-    told = f"cross-examination: run {run} has no result that its ledger vouches for of 1 units"
+    told = f"cross-examination: run {run} has no result that its ledger vouches for of 1 unit"
     assert told in result.stdout.str()
     assert (group(project)["class"], group(project)["examined"]) == ("single", "unresolved")
     assert [r["reason"] for r in stored(project)] == ["not-stored"]
