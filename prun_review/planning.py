@@ -35,6 +35,8 @@ OF_THE_CHANGE = (UNTOUCHED, NO_BASE)
 """Those that no mark of the item tells: pytest has to be told to skip it."""
 DIFF_COVERAGE = 0.5
 """The least share of the files of a change that an answer must have examined, where nothing is configured."""
+EXAMINED = 1.0
+"""The share of the files that a question of the second wave names which an examiner must have read."""
 MOST_TOLD = 5
 """Cases named in the error about such a plan."""
 
@@ -157,9 +159,11 @@ def complete(
     """The units of a second wave as they will be dispatched, with what those of a plan have.
 
     Their ``reads`` are names of files and no patterns.  An examiner follows a claim wherever it leads,
-    so the content that its answer depends on is the whole tree, or what the change does to these files.
+    so the content that its answer depends on is the whole tree; about a change both whole trees, which are
+    the head and what the change does to every file.  It must have read all that it is asked about.
     """
     planner = _Planner(tree, executors, version, lambda folder: Policy(), about)
+    both = f"{tree.content_hash(())} {tree.slice_hash([e.path for e in tree.listing])}"
     there, changed = set(tree.names), {e.path: e.size for e in tree.listing if e.kind in ASKABLE}
 
     def completed(unit: Unit) -> Unit:
@@ -167,8 +171,10 @@ def complete(
         diff = brief.scope == "diff"
         files = tuple(sorted(name for name in brief.reads if name in (changed if diff else there)))
         inlined = _fitting(files, changed, brief.max_diff) if diff else ()
-        whole = replace(unit, brief=brief, files=files, inlined=inlined)
+        whole = replace(unit, brief=brief, files=files, inlined=inlined, coverage=EXAMINED)
         content = planner.content(replace(whole, brief=replace(brief, reads=())))
+        if diff:
+            content = f"{content} {both}"
         mark = fingerprint(whole, executors[unit.executor], version(unit.executor), content)
         return replace(whole, fingerprint=mark)
 

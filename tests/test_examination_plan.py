@@ -71,6 +71,19 @@ def test_an_examiner_may_read_all_so_all_of_the_tree_counts() -> None:
             return super().content_hash(names) + " changed" * (not names)
 
     assert completed(tree=Elsewhere(TREE.changed)).fingerprint != completed().fingerprint
+    there = completed(OF_A_CHANGE, Elsewhere(TREE.changed))
+    assert there.fingerprint != completed(OF_A_CHANGE).fingerprint, "a file that the change leaves alone"
+
+
+def test_of_a_change_the_whole_merge_base_counts() -> None:
+    """A file of the change that the question does not name may be what refuted it."""
+    other = replace(TREE, changed={**TREE.changed, "src/a.py": "what it was before is another"})
+    assert completed(OF_A_CHANGE, other).fingerprint != completed(OF_A_CHANGE).fingerprint
+
+
+def test_an_examiner_must_have_read_what_it_is_asked_about() -> None:
+    assert completed().coverage == 1.0
+    assert completed(OF_A_CHANGE).coverage == 1.0
 
 
 # --- what it may cost -------------------------------------------------------------------------
