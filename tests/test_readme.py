@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -14,7 +15,7 @@ import pytest
 
 from prun_review.config import Config, Egress, ExecutorConfig
 from prun_review.policy import Policy
-from tests.plugin.conftest import Project, payload, project
+from tests.plugin.conftest import ONE, Project, finding, payload, project
 
 __all__ = ["project"]
 
@@ -128,6 +129,32 @@ def test_the_probe_example_of_a_change_is_collected_as_described_and_run(project
     result = project.run("panels/change", "--prun-base", "base")
     assert result.ret == 0, result.stdout.str()
     assert re.search(r"^VERDICT: PASS", result.stdout.str(), re.M)
+
+
+def test_the_script_of_a_command_answers_both_waves(project: Project) -> None:
+    [text] = blocks("py")
+    script = project.path.parent / f"{project.path.name}-one_rule.py"
+    script.write_text(text, encoding="utf-8")
+    [example] = [block for block in blocks("toml") if "[tool.prun_review.executor.other]" in block]
+    table, _, _ = example.partition("\n\n")
+    argv = json.dumps([sys.executable, str(script)])
+    project.config(re.sub(r"^argv = .*$", f"argv = {argv}", table, flags=re.M), executors=("left",))
+    project.write("src/rule.py", "def rule(text):\n    return eval(text)\n")
+    project.commit()
+    project.probe(ONE)
+    project.answers({"payload": payload(finding())})
+    project.run("panels/", "--prun-executors", "left,other")
+    report = project.report()
+    assert [
+        (f["title"], f["file"], f["line"], f["class"])
+        for f in report["findings"]
+        if "other" in f["executors"]
+    ] == [("Text is evaluated", "src/rule.py", 2, "single")]
+    units = [*report["units"], *report["examination"]["units"]]
+    mine = [(u["status"], u["salvage"]) for u in units if u["executor"] == "other"]
+    assert mine == [("valid", [])] * 2
+    [left_out] = report["examination"]["left_out"]
+    assert left_out["why"].startswith("left does not examine: add")
 
 
 def test_every_option_and_every_key_is_in_the_tables() -> None:
