@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
 
-from prun_review.matching import FOLD, crosscheck
-from prun_review.model import SEVERITIES, Finding, Place
+from prun_review.matching import FOLD, crosscheck, two_defects
+from prun_review.model import SEVERITIES, Finding, Pair, Place
 from prun_review.tokens import first_sentence, place_of, split
 
 Same = Callable[[Finding, Finding], "bool | None"]
@@ -86,11 +87,37 @@ def _repeats(one: Finding, other: Finding) -> bool:
     return first == second or len(first & second) >= FOLD * len(first | second)
 
 
+def _told_again(held: Held, finding: Finding) -> bool:
+    """Whether a finding repeats what is held, and no member of it speaks against that."""
+    return _repeats(held.first, finding) and not any(two_defects(m.finding, finding) for m in held.members)
+
+
+def _between(pool: Sequence[Held], fresh: Sequence[Held], same: Same | None) -> list[Pair]:
+    """What an earlier and a new answer to one question hold, paired; the hook has the first word."""
+    sides = [h.first for h in pool], [h.first for h in fresh]
+    known, new = ({id(h.first): h for h in side} for side in (pool, fresh))
+
+    def two(one: Held, other: Held) -> bool:
+        return any(two_defects(a.finding, b.finding) for a, b in product(one.members, other.members))
+
+    def judge(one: Finding, other: Finding) -> bool | None:
+        told = same(one, other) if same else None
+        return False if told is None and two(known[id(one)], new[id(other)]) else told
+
+    if same is None:  # a hook has every pair compared, which takes ten times as long
+        pairs = crosscheck(*sides)
+        matched = [(pool[p.left or 0], fresh[p.right or 0]) for p in pairs if p.outcome == "match"]
+        if not any(two(*ends) for ends in matched):
+            return pairs
+    return crosscheck(*sides, same=judge)
+
+
 def fold(answers: Sequence[Sequence[Member]], same: Same | None = None) -> list[Held]:
     """One executor's findings over its answers, each defect once.
 
     Within an answer only what is plainly a repetition is folded; between the answers to the same
-    question (repeats) the ordinary one-to-one match decides.
+    question (repeats) the ordinary one-to-one match decides.  Neither folds two findings that quote
+    different code, or of which the change is to blame for one only.
     """
     pool: list[Held] = []
     for answer in answers:
@@ -98,13 +125,13 @@ def fold(answers: Sequence[Sequence[Member]], same: Same | None = None) -> list[
         near: dict[tuple[str, str | None], list[int]] = {}
         for member in answer:
             earlier = near.setdefault((place_of(member.finding).file, member.finding.rule), [])
-            at = next((i for i in earlier if _repeats(fresh[i].first, member.finding)), None)
+            at = next((i for i in earlier if _told_again(fresh[i], member.finding)), None)
             if at is None:
                 earlier.append(len(fresh))
                 fresh.append(Held((member,)))
             else:
                 fresh[at] = Held((*fresh[at].members, member))
-        pairs = crosscheck([h.first for h in pool], [h.first for h in fresh], same=same) if pool else []
+        pairs = _between(pool, fresh, same) if pool else []
         matched = {p.right: p.left for p in pairs if p.outcome == "match"}
         for i, held in enumerate(fresh):
             home = matched.get(i)

@@ -54,6 +54,8 @@ FAR = 20
 NEAR = 3
 ALL_PAIRS = 1_000_000
 """Up to so many pairs of a case all are compared; beyond, those near in place or in rarer words."""
+STOOD = "pre-existing"
+"""Placement of what a change found there."""
 FOLD_LOOK = 50
 """Earlier findings of one place that a finding is compared with, to see whether it repeats one."""
 
@@ -82,8 +84,8 @@ def crosscheck(
     the arguments decides only between equal findings.  Raises nothing but what ``same`` raises.
     """
     lefts, rights = items(left, right)
-    lefts, pairs = _fold(lefts, "left")
-    rights, repeated = _fold(rights, "right")
+    lefts, pairs = _fold(lefts, left, "left")
+    rights, repeated = _fold(rights, right, "right")
     pairs += repeated
     total = len(lefts) * len(rights)
     unseen = ""
@@ -102,7 +104,19 @@ def crosscheck(
 # --- repetitions inside one panel -------------------------------------------------------------
 
 
-def _fold(panel: Sequence[Item], side: str) -> tuple[list[Item], list[Pair]]:
+def two_defects(one: Finding, other: Finding) -> bool:
+    """Whether two findings of one panel are two defects though their words are the same.
+
+    Both quote code and neither quote holds the other, or the change is to blame for one of them only.
+    Folding those would hide a defect behind one that somebody refutes or accepts.
+    """
+    if one.beside != other.beside or (one.placement == STOOD) != (other.placement == STOOD):
+        return True
+    mine, theirs = ("".join((f.quote or "").split()) for f in (one, other))
+    return bool(mine and theirs) and mine not in theirs and theirs not in mine
+
+
+def _fold(panel: Sequence[Item], findings: Sequence[Finding], side: str) -> tuple[list[Item], list[Pair]]:
     """What a panel holds, each defect once, and a lone pair for each repetition.
 
     The grounded and the most severe speak for the rest: what is folded away must never be worse
@@ -110,19 +124,33 @@ def _fold(panel: Sequence[Item], side: str) -> tuple[list[Item], list[Pair]]:
     """
     kept: list[Item] = []
     repeats: list[Pair] = []
+    told: dict[int, list[Finding]] = {}
     exact: dict[tuple[object, ...], Item] = {}
     places: dict[tuple[str, int | None], list[Item]] = {}
     for item in sorted(panel, key=lambda i: (i.weight, i.rank, i.index)):
-        key = (item.file, item.start, item.end, item.was, item.words, item.names, item.rule)
+        finding = findings[item.index]
+        key = (
+            item.file, item.start, item.end, item.was, item.words, item.names, item.rule,
+            finding.quote, finding.placement, finding.beside,
+        )  # fmt: skip
         lines = [None] if item.start is None or item.end is None else range(item.start, item.end + 1)
         around = (earlier for line in lines for earlier in places.get((item.file, line), ()))
-        first = exact.get(key) or next((e for e in around if _repeats(e, item)), None)
+        first = exact.get(key) or next(
+            (
+                e
+                for e in around
+                if _repeats(e, item) and not any(two_defects(f, finding) for f in told[e.index])
+            ),
+            None,
+        )
         if first is not None:
+            told[first.index].append(finding)
             reason = f"repeats {side} {first.index}, counted once"
             left, right = (item.index, None) if side == "left" else (None, item.index)
             repeats.append(Pair(left, right, "alone", score(first, item), reason))
             continue
         exact[key] = item
+        told[item.index] = [finding]
         kept.append(item)
         for line in lines:
             place = places.setdefault((item.file, line), [])

@@ -129,12 +129,12 @@ def _quote(text: str) -> str:
     return text if len(text) >= MIN_QUOTE else ""
 
 
-def _content(finding: Finding) -> tuple[str, int, int, str, str, str, str, str, str, str, str, str, int, int]:
+def _content(finding: Finding) -> tuple[str | int, ...]:
     f, place = finding, place_of(finding)
     return (
         f.file or "", f.line or 0, f.end_line or 0, f.title, f.detail, f.category, f.severity,
         f.grounding, f.rule or "", f.quote or "", f.suggestion or "",
-        place.file, place.line or 0, place.end_line or 0,
+        place.file, place.line or 0, place.end_line or 0, f.placement, f.beside,
     )  # fmt: skip
 
 
