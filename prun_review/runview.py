@@ -28,6 +28,9 @@ EXAMINATION = "examination.json"
 NOTHING = Examination()
 """No second wave."""
 
+_RESULT_OF = "result "
+"""Before the slug: what the ledger vouches for."""
+
 T = TypeVar("T")
 
 
@@ -120,7 +123,7 @@ class RunView:
         data = self._read(name)
         if data is None:
             return None
-        self._check(data, f"result {unit.slug}", name)
+        self._check(data, f"{_RESULT_OF}{unit.slug}", name)
         result = _record(Result, data, self.path / name)
         for field in ("case", "folder", "executor", "repeat", "fingerprint", "slug"):
             if getattr(result, field) != getattr(unit, field):
@@ -217,11 +220,16 @@ class RunView:
         return replace(examination, results=tuple(results)), [*refused.values(), *lost]
 
     def _strays(self, *plans: Plan) -> list[Reason]:
+        """Results of units that nothing planned, there or only told of: somebody put another plan there."""
+        self._take_in()
         planned = {unit.slug for plan in plans for unit in plan.units}
+        there = {found.parent.name for found in self.path.glob(f"units/*/{RESULT}")}
+        told = {what.removeprefix(_RESULT_OF) for what in self._vouched if what.startswith(_RESULT_OF)}
         return [
-            Reason("result-refused", f"{found}: a result of no unit of the plan")
-            for found in sorted(self.path.glob(f"units/*/{RESULT}"))
-            if found.parent.name not in planned
+            Reason(
+                "result-refused", f"{self.path / 'units' / slug / RESULT}: a result of no unit of the plan"
+            )
+            for slug in sorted((there | told) - planned)
         ]
 
     def _damage(self) -> list[Reason]:
@@ -259,9 +267,11 @@ class RunView:
         with files.named(RunDirError, "the ledger cannot be read", self.path / LEDGER):
             for event in self._ledger.new():
                 what, sha = event["event"], event.get("sha256")
-                if what == "result":  # only the last one counts: a unit has one terminal result
-                    self._vouched[f"result {event.get('slug')}"] = {str(sha)}
-                elif what in ("plan", "document", "examination"):
+                if what == "result":
+                    self._vouched[f"{_RESULT_OF}{event.get('slug')}"] = {str(sha)}
+                elif what in ("plan", "examination"):  # the last one counts, or a round could be undone
+                    self._vouched[what] = {str(sha)}
+                elif what == "document":
                     self._vouched.setdefault(what, set()).add(str(sha))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -112,6 +113,27 @@ def stray(run: RunDir) -> None:
     run.finish(result(exam_unit(OTHER)))
 
 
+def rolled_back(run: RunDir) -> None:
+    """The round before, which the ledger knows as well, with nothing left of the one that followed."""
+    before = (run.path / EXAMINATION).read_bytes()
+    run.write_examination(asked(FIRST, OTHER))
+    run.finish(result(exam_unit(OTHER)))
+    write(run.path / EXAMINATION, before)
+    shutil.rmtree(run.path / f"units/{exam_unit(OTHER).slug}")
+
+
+def plan_rolled_back(run: RunDir) -> None:
+    before = (run.path / "plan.json").read_bytes()
+    run.write_plan(Plan((unit(), exam_unit(OTHER))))
+    write(run.path / "plan.json", before)
+
+
+def only_told(run: RunDir) -> None:
+    """A result of a unit that nothing planned, of which only the ledger knows."""
+    stray(run)
+    shutil.rmtree(run.path / f"units/{exam_unit(OTHER).slug}")
+
+
 TAMPERED: list[tuple[Callable[[RunDir], None], str, str]] = [
     (missing, "examination-refused", "the ledger knows of it"),
     (altered, "examination-refused", "sha256 is not in the ledger"),
@@ -121,6 +143,9 @@ TAMPERED: list[tuple[Callable[[RunDir], None], str, str]] = [
     (taken_away, "examination-refused", f"{exam_unit(FIRST).id}: it was asked, and has no result"),
     (another_word, "result-refused", "sha256 is not in the ledger"),
     (stray, "result-refused", "a result of no unit of the plan"),
+    (rolled_back, "examination-refused", "sha256 is not in the ledger"),
+    (plan_rolled_back, "plan-refused", "sha256 is not in the ledger"),
+    (only_told, "result-refused", f"{exam_unit(OTHER).slug}/result.json: a result of no unit of the plan"),
 ]
 
 
