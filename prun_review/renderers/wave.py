@@ -62,16 +62,16 @@ def left_out(document: Document) -> tuple[Point, ...]:
 def to_settle(document: Document) -> str:
     """What a person writes to answer for the findings that stay open; empty where there are none.
 
-    Only for those of an unknown class, or that fail, is an acceptance not what is asked for.
+    What fails is to be mended, and an acceptance takes nothing of an unknown class out.
     """
-    settled = (document.get("verdict") or {}).get("folders") or {}
+    folders = (document.get("verdict") or {}).get("folders") or {}
     names = [
         finding["fingerprint"]
         for finding in rows(document, "findings")
         if finding.get("outcome") == "INCOMPLETE"
         and finding.get("fingerprint")
         and finding["class"] in CLASSES
-        and not settled.get(finding["folder"], "").startswith("report")
+        and not folders.get(finding["folder"], "").startswith("report")
     ]
     if not names:
         return ""
