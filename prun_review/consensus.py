@@ -163,10 +163,12 @@ def cross(
         places[name] = list(range(len(pool), len(pool) + len(held)))
         pool.extend(held)
     edges: list[Edge] = []
+    doubts: list[Edge] = []
     pairs: list[CrossPair] = []
     for left, right in combinations(answered, 2):
         infos = known(left, executors), known(right, executors)
         compared = pairing.compare(pool, places[left], places[right], infos, same)
+        doubts += (edge for edge in compared if edge.outcome == "uncertain")
         found, apart_by = pairing.settle(pool, compared, rulings, executors)
         edges.extend(found)
         pairs.extend(pairing.named(pool, places[left], places[right], infos, found, apart_by))
@@ -179,8 +181,16 @@ def cross(
         for at in _gather(pool, edges)
     ]
     counted = _counted(results)
-    every = (effects.examined(g, rulings, executors) for g in (*groups, *apart))
+    every = (effects.examined(g, rulings, executors, _twins(g, pool, doubts)) for g in (*groups, *apart))
     return Crossing(tuple(replace(g, came=_came(g, counted)) for g in every), tuple(pairs))
+
+
+def _twins(group: Group, pool: Sequence[Held], doubts: Iterable[Edge]) -> set[str]:
+    """Who holds what may be the group's finding, or was in doubt until it was ruled on."""
+    ids = {m.finding.id for m in group.members}
+    ends = [(pool[e.left], pool[e.right]) for e in doubts]
+    both = [*ends, *((right, left) for left, right in ends)]
+    return {other.executor for mine, other in both if mine.first.id in ids}
 
 
 def _counted(results: Iterable[Result]) -> dict[str, set[str]]:

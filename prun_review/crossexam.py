@@ -95,7 +95,8 @@ class _Wanted:
     examiners: tuple[str, ...]
     """Who is asked; empty where nobody may be."""
     shown: tuple[Finding, ...]
-    """What they are shown: of a pair both findings, the left one first."""
+    """What they are shown: of a pair both findings, the left one first; of a claim what is claimed, then
+    what else its holder told of it."""
     ends: frozenset[str]
     """Ids of the findings that it is about: of a claim all of its group."""
     untold: tuple[str, ...] = ()
@@ -108,7 +109,7 @@ class _Wanted:
             if q.kind == "same":
                 brief = crossquestions.same_brief(facts, *(self.shown[::-1] if n else self.shown))
             else:
-                brief = crossquestions.claim_brief(facts, self.shown[0], q.severity)
+                brief = crossquestions.claim_brief(facts, self.shown, q.severity)
             unit_id = f"prun_review::examine[{q.id}-{executor}]"
             yield Unit(unit_id, slug_of(unit_id), q.id, q.folder, executor, brief)
 
@@ -248,13 +249,15 @@ class _Hall:
                 continue
             heads = [m for m in group.members if m.finding.severity == group.severity]
             claimed = heads[0].finding
+            mine = [m.finding for m in group.members if m.executor == heads[0].executor]
+            told = (claimed, *(finding for finding in mine if finding is not claimed))
             question = Question(
                 question_id("claim", group.case, claimed.id),
                 "claim", group.case, folder.name, claimed.id, "", group.severity,
             )  # fmt: skip
             others = self._others(self.examiners[group.case], heads)[:MOST_EXAMINERS]
             untold = () if others else self._others(self.untold, heads)[:1]
-            yield _Wanted(question, others, (claimed,), ids, untold)
+            yield _Wanted(question, others, told, ids, untold)
 
     def _others(self, able: Sequence[str], heads: Sequence[Member]) -> tuple[str, ...]:
         """Who of these may examine what these members hold: independent of every one of them."""

@@ -14,9 +14,12 @@ from collections.abc import Sequence
 from prun_review.changegate import reviewed
 from prun_review.model import Brief, Contract, Exhibit, Finding, RunFacts
 from prun_review.prompts import escape
+from prun_review.quotes import within
 from prun_review.rulings import CLAIM, SAME
 
 MOST_TITLE = 300
+MOST_QUOTES = 5
+"""Different quotes of one claim that are shown."""
 MOST_TEXT = 4_000
 """Characters of a detail and of a quote that are shown."""
 
@@ -30,7 +33,8 @@ and look for what would prevent it as well as for what would cause it. The answe
 - `confirm`: you have seen in the code that the defect is there. `severity` is then how severe it is in
   your own eyes, whatever the claim says, and `quote` is the code that is wrong.
 - `refute`: you have seen in the code that it is not there, or that something prevents it. `quote` is the
-  code that shows it.
+  code that shows it. Where several quotes are shown, the claim was made of each of them: to refute it is
+  to refute all, so look at every one.
 - `cannot-tell`: the code does not show you which. That is an honest answer; a guess is not."""
 
 _SAME = """\
@@ -54,9 +58,10 @@ def question_id(kind: str, case: str, *findings: str) -> str:
     return f"x-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
 
-def claim_brief(facts: RunFacts, claimed: Finding, severity: str) -> Brief:
-    """The question whether a finding holds that is claimed to be so severe."""
-    return _brief(facts, _CLAIM, CLAIM, [("CLAIM", claimed, severity)])
+def claim_brief(facts: RunFacts, told: Sequence[Finding], severity: str) -> Brief:
+    """The question whether a finding holds that is claimed to be so severe: the first of ``told``, with
+    the quotes of what else its holder told of it."""
+    return _brief(facts, _CLAIM, CLAIM, [("CLAIM", told[0], severity)], told[1:])
 
 
 def same_brief(facts: RunFacts, a: Finding, b: Finding) -> Brief:
@@ -65,16 +70,36 @@ def same_brief(facts: RunFacts, a: Finding, b: Finding) -> Brief:
 
 
 def _brief(
-    facts: RunFacts, words: str, options: tuple[str, ...], shown: Sequence[tuple[str, Finding, str]]
+    facts: RunFacts,
+    words: str,
+    options: tuple[str, ...],
+    shown: Sequence[tuple[str, Finding, str]],
+    more: Sequence[Finding] = (),
 ) -> Brief:
     reads, changed = _files(facts, [finding for _, finding, _ in shown])
+    exhibits = []
+    for label, finding, severity in shown:
+        others = _others(finding, more)
+        quotes = (finding.quote or "", *(o.quote or "" for o in others))
+        side = (finding.side or "") if changed else ""
+        exhibits.append(Exhibit(label, exhibit(finding, severity, others), tuple(filter(None, quotes)), side))
     return Brief(
         words,
         Contract("examination", options, change=changed),
         reads=reads,
         scope="diff" if changed else "tree",
-        exhibits=tuple(Exhibit(label, exhibit(finding, severity)) for label, finding, severity in shown),
+        exhibits=tuple(exhibits),
     )
+
+
+def _others(finding: Finding, more: Sequence[Finding]) -> list[Finding]:
+    """Those of ``more`` with a quote of their own that can be shown whole, as many as are shown."""
+    found: list[Finding] = []
+    for other in more:
+        known = [one.quote or "" for one in (finding, *found)]
+        if other.quote and len(other.quote) <= MOST_TEXT and not within(other.quote, known):
+            found.append(other)
+    return found[: MOST_QUOTES - 1]
 
 
 def _files(facts: RunFacts, findings: Sequence[Finding]) -> tuple[tuple[str, ...], bool]:
@@ -102,8 +127,8 @@ def _names_a_file(name: str) -> bool:
 # --- what others said -------------------------------------------------------------------------
 
 
-def exhibit(finding: Finding, severity: str) -> str:
-    """What a finding says, for somebody who must not know whose it is."""
+def exhibit(finding: Finding, severity: str, others: Sequence[Finding] = ()) -> str:
+    """What a finding says, for somebody who must not know whose it is, with the quotes of ``others``."""
     parts = [
         f"Title: {escape(finding.title, MOST_TITLE)}",
         f"Severity: {escape(severity, 20)}",
@@ -111,6 +136,9 @@ def exhibit(finding: Finding, severity: str) -> str:
         *_block("Detail", finding.detail),
         *_block("Quote", finding.quote or ""),
     ]
+    for n, other in enumerate(others, 2):
+        parts += [f"Title {n}: {escape(other.title, MOST_TITLE)}", f"Place {n}: {_place(other)}"]
+        parts += _block(f"Quote {n}", other.quote or "")
     return "\n".join(parts)
 
 

@@ -1,12 +1,13 @@
 """What a ruling does to a finding: who examined it counts as one who holds it, or as one who does not.  Pure.
 
 Independence is looked at here again, whatever was asked: an examiner that shares vendor or lineage with a
-holder adds nothing to what it holds.
+holder adds nothing to what it holds.  And nobody takes back alone what it holds itself: who has the finding
+in the group, or one that may be or was said not to be the same, needs somebody else who refutes it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from prun_review.folding import highest, level
@@ -14,6 +15,7 @@ from prun_review.groups import Group
 from prun_review.independence import independent_among, known, rule_dependence
 from prun_review.model import SEVERITIES, ExecutorInfo, Finding
 from prun_review.payload import one_line
+from prun_review.quotes import within
 from prun_review.ruled import proven
 from prun_review.rulings import Ruling, Rulings
 
@@ -41,10 +43,16 @@ def of_pair(ruling: Ruling, executors: Mapping[str, ExecutorInfo]) -> str:
     return "unresolved"
 
 
-def examined(group: Group, rulings: Rulings, executors: Mapping[str, ExecutorInfo]) -> Group:
+def examined(
+    group: Group,
+    rulings: Rulings,
+    executors: Mapping[str, ExecutorInfo],
+    twins: Collection[str] = (),
+) -> Group:
     """The group with all that was ruled about it, and in the class that follows from that.
 
-    Nothing is ruled about what stands alone because the tree does not hold it.
+    ``twins`` are the executors with a finding that was ever in doubt to be the group's.  Nothing is ruled
+    about what stands alone because the tree does not hold it.
     """
     ids = [m.finding.id for m in group.members]
     about = [*_pairs(ids, rulings), *(rulings.claims[i] for i in dict.fromkeys(ids) if i in rulings.claims)]
@@ -57,7 +65,7 @@ def examined(group: Group, rulings: Rulings, executors: Mapping[str, ExecutorInf
             group = _confirmed(group, ruling, executors)
     if group.examined:
         return group
-    refuting = [r for r in claims if r.outcome == "refuted" and _against(group, r, executors)]
+    refuting = [r for r in claims if r.outcome == "refuted" and _against(group, r, executors, twins)]
     if refuting and group.kind in ("single", "contested"):
         return _refuted(group, refuting[0])
     if claims or (group.kind == "uncertain" and any(of_pair(r, executors) == "unresolved" for r in about)):
@@ -99,10 +107,24 @@ def _held(group: Group, executor: str) -> str:
     return highest(m.finding.severity for m in group.members if m.executor == executor)
 
 
-def _against(group: Group, ruling: Ruling, executors: Mapping[str, ExecutorInfo]) -> bool:
-    """Whether somebody independent of one who holds it refutes it."""
-    names = [name for name, said in ruling.opinions if said.word == "refute" and proven(said)]
-    return any(_free(n, m.executor, m.finding, executors) for n in names for m in group.members)
+def _against(
+    group: Group, ruling: Ruling, executors: Mapping[str, ExecutorInfo], twins: Collection[str]
+) -> bool:
+    """Whether somebody independent of one who holds it refutes it, without a part in it, having seen all
+    that its holder quotes."""
+    own = {*group.executors, *twins}
+    names = [n for n, said in ruling.opinions if said.word == "refute" and proven(said) and n not in own]
+    return _all_shown(group, ruling) and any(
+        _free(n, m.executor, m.finding, executors) for n in names for m in group.members
+    )
+
+
+def _all_shown(group: Group, ruling: Ruling) -> bool:
+    """Whether the question showed every quote of whoever holds what was claimed; the claim's own always."""
+    claimed = [m for m in group.members if m.finding.id == ruling.question.left]
+    shown = [*ruling.shown, *(m.finding.quote or "" for m in claimed)]
+    holders = {m.executor for m in claimed}
+    return all(within(m.finding.quote or "", shown) for m in group.members if m.executor in holders)
 
 
 def _refuted(group: Group, ruling: Ruling) -> Group:

@@ -10,6 +10,7 @@ from prun_review.checking import Judged, judge_answer
 from prun_review.echoes import echoes
 from prun_review.examining import any_known, coverage, known_names, spelled
 from prun_review.grounding import ground
+from prun_review.located import told
 from prun_review.model import (
     SEVERITIES,
     Answer,
@@ -26,8 +27,10 @@ from prun_review.model import (
 from prun_review.paths import Names
 from prun_review.placement import place
 from prun_review.ports import ContractKind, Reader
+from prun_review.proofs import AGAINST, Trees
+from prun_review.quotes import within
 from prun_review.ruled import proven
-from prun_review.rulings import CANNOT
+from prun_review.rulings import CANNOT, PROVEN
 
 
 def judge(
@@ -99,7 +102,14 @@ def judge(
         numbered = Findings(
             replace(f, id=f"{unit.slug}#{n}") for n, f in enumerate(stand(answer.findings), 1)
         )
-        opinion = answer.opinion and _weighed(answer.opinion, stand)
+        opinion = answer.opinion
+        if opinion:
+            trees = Trees(read, names, below, read_base if change else None, base_names)
+            opinion = _weighed(opinion, stand, trees, unit)
+            unread = any(v.code in ("coverage", "nothing-examined") for v in violations)
+            why = "" if unread else _unread(opinion, reading, unit, examined, change)
+            if why and proven(opinion):
+                opinion = replace(opinion, evidence=told(opinion.evidence, "ungrounded", why))
         answer = replace(answer, examined=examined, findings=numbered, opinion=opinion)
         violations += _unproven(opinion, violations)
     elif not violations:
@@ -115,9 +125,47 @@ def judge(
     )
 
 
-def _weighed(opinion: Opinion, stand: Callable[[Iterable[Finding]], Findings]) -> Opinion:
-    """The opinion with its evidence as it stands to the trees."""
-    return replace(opinion, evidence=stand([opinion.evidence])[0])
+def _weighed(
+    opinion: Opinion, stand: Callable[[Iterable[Finding]], Findings], trees: Trees, unit: Unit
+) -> Opinion:
+    """The opinion with its evidence as it stands to the trees; ``ungrounded`` where it proves nothing.
+
+    In a change it stands on the side that it names or nowhere.  What the change took away says nothing
+    against a claim about the head; it may be what a claim about the old side is judged by.
+    """
+    said = opinion.evidence
+    proof = stand([said])[0]
+    if said.side and proof.grounding in PROVEN and proof.side != said.side:
+        alone = trees.ground(said)
+        proof = stand([alone])[0] if alone.grounding in PROVEN else proof
+        if proof.side != said.side:
+            why = f"the quote stands on the {proof.side} side of the change, and not on the {said.side} one"
+            proof = told(proof, "ungrounded", why)
+    if proof.grounding in PROVEN:
+        about_old = any(exhibit.side == "old" for exhibit in unit.brief.exhibits)
+        if proof.side == "old" and opinion.word in AGAINST and not about_old:
+            proof = told(proof, "ungrounded", "it was taken away by the change: the head does not hold it")
+        elif opinion.word != CANNOT and not trees.tells(proof):
+            proof = told(proof, "ungrounded", "the quote is too short to prove anything: quote whole lines")
+    return replace(opinion, evidence=proof)
+
+
+def _unread(
+    opinion: Opinion, reading: Reading, unit: Unit, examined: Sequence[str], change: Change | None
+) -> str:
+    """Why a proof is none: nobody looked into its file, or it repeats what the question showed."""
+    proof = opinion.evidence
+    if opinion.word == CANNOT or not proof.file:
+        return ""
+    changed = change.at(proof.file, proof.side or "new") if change else None
+    about = replace(unit, files=(changed.path if changed else proof.file,), coverage=1.0)
+    if coverage(about, examined, reading.touched, change):
+        return f"{proof.file} was not read: it is not examined, or no tool of the program touched it"
+    unopened = coverage(replace(about, inlined=()), examined, reading.touched, change)
+    shown = [quote for exhibit in unit.brief.exhibits for quote in exhibit.quotes]
+    if opinion.word == "refute" and unopened and within(proof.quote or "", shown):
+        return "the quote is what the question itself showed, and no tool of the program touched the file"
+    return ""
 
 
 def _unproven(opinion: Opinion | None, known: Sequence[Violation]) -> Iterator[Violation]:
@@ -179,7 +227,8 @@ def again(
         return Findings(_as_before(old, new) for old, new in zip(stored, placed, strict=True))
 
     kept = Findings(replace(f, id=f"{unit.slug}#{n}") for n, f in enumerate(stand(result.findings), 1))
-    opinion = result.answer.opinion and _weighed(result.answer.opinion, stand)
+    trees = Trees(read, names, (), read_base if change else None, base_names)
+    opinion = result.answer.opinion and _weighed(result.answer.opinion, stand, trees, unit)
     return replace(result, answer=replace(result.answer, findings=kept, opinion=opinion))
 
 

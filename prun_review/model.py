@@ -193,6 +193,10 @@ class Exhibit:
     label: str
     """Our own words for it: ``CLAIM``, ``FINDING A``."""
     text: str
+    quotes: tuple[str, ...] = ()
+    """The quotes that ``text`` shows whole, that of the finding itself first."""
+    side: str = ""
+    """The side of a change that it is about; empty: the tree as it is."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 White space is compared loosely (runs as one blank, blank lines left out), since reviewers re-indent.
 A quote of fewer than four visible characters or two letters and digits (``)``, ``x=``) is found
-everywhere and counts as none.
+everywhere and counts as none.  Of what is to prove something more is asked, see :func:`telling`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,10 @@ from dataclasses import dataclass
 
 MIN_VISIBLE = 4
 MIN_WORD = 2
+MIN_TELLING = 12
+"""Visible characters of a part of a line that proves something."""
+MIN_LINE = 6
+"""Visible characters of a whole line that does."""
 MOST = 100
 """Places of one quote that are looked at on each side of a line; what stands more often tells nothing."""
 
@@ -21,6 +25,7 @@ Span = tuple[int, int]
 """First and last line."""
 
 _WORD = re.compile(r"\w")
+_NAME = re.compile(r"[^\W\d]\w*")
 _GUTTER = re.compile(r"\s*\d+\s*[:|\t\u2192]\s?")
 """The line number that file viewers print before a line: ``  12\u2192text``, ``12: text``."""
 _ROW = re.compile(r"\s*(?:\d+\s+)?\d*\s*\|([ +-]?)(.*)", re.DOTALL)
@@ -167,3 +172,39 @@ def _needle(lines: Iterable[str]) -> str:
 
 def _usable(needle: str) -> bool:
     return len(re.sub(r"\s", "", needle)) >= MIN_VISIBLE and len(_WORD.findall(needle)) >= MIN_WORD
+
+
+def telling(quote: str | None, source: Source, side: str = "new", *, diff: bool = False) -> bool:
+    """Whether a quote that stands in a text can prove something: whole words of it, twelve visible
+    characters or more, or a whole line of two names (``import os``; no ``return``, no ``else:``)."""
+    return any(_tells(needle.on(side), source.text) for needle in needles(quote, diff=diff))
+
+
+def _tells(needle: str, text: str) -> bool:
+    visible = sum(char.isprintable() and not char.isspace() for char in needle)
+    names = len(_NAME.findall(needle))
+    at = text.find(needle) if needle else -1
+    for _ in range(MOST):
+        if at < 0:
+            return False
+        end = at + len(needle)
+        before, after = text[max(0, at - 1) : at], text[end : end + 1]
+        torn = _inside(before, needle[0]) or _inside(needle[-1], after)
+        line = before in ("", "\n") and after in ("", "\n")
+        if not torn and names and visible >= MIN_TELLING:
+            return True
+        if line and names > 1 and visible >= MIN_LINE:
+            return True
+        at = text.find(needle, at + 1)
+    return False
+
+
+def _inside(left: str, right: str) -> bool:
+    """Whether a word goes on from one character to the next."""
+    return bool(left and right and _WORD.match(left) and _WORD.match(right))
+
+
+def within(quote: str, others: Iterable[str]) -> bool:
+    """Whether one of others holds a quote, white space aside."""
+    bare = "".join(quote.split())
+    return any(bare in "".join(other.split()) for other in others)

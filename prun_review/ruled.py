@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from prun_review.answers import lay, sound
 from prun_review.folding import highest
@@ -36,7 +36,8 @@ def every_ruling(examination: Examination) -> tuple[Ruling, ...]:
     """One ruling per question, in the order asked.  The order of the results does not matter.
 
     An answer counts where it is sound and proven.  Of a pair two must say the same; of a claim one
-    proven "confirm" is enough, and it outweighs any "refute".
+    proven "confirm" is enough, and it outweighs any "refute".  Refuted is what everybody refutes who
+    gave a sound answer: who cannot tell leaves it open.
     """
     answers = lay(examination.plan, examination.results)
     asked: dict[str, list[tuple[Unit, Result | None]]] = {}
@@ -69,10 +70,18 @@ def _ruling(question: Question, asked: Sequence[tuple[Unit, Result | None]]) -> 
         told.append(f"{unit.executor} {_told(said, result)}{turned}")
     counted = [o for o in opinions.values() if proven(o)]
     words = [o.word for o in counted]
-    outcome = _of_pair(words) if question.kind == "same" else _of_claim(words)
+    said_of_it = [o.word for o in opinions.values()]
+    outcome = _of_pair(words) if question.kind == "same" else _of_claim(words, said_of_it)
     given = [o.severity or question.severity for o in counted if o.word == "confirm"]
     severity = highest(given) if outcome == "confirmed" else ""
-    return Ruling(question, outcome, "; ".join(told) or "nobody was asked", severity, tuple(opinions.items()))
+    why = "; ".join(told) or "nobody was asked"
+    return Ruling(question, outcome, why, severity, tuple(opinions.items()), _shown(u for u, _ in asked))
+
+
+def _shown(units: Iterable[Unit]) -> tuple[str, ...]:
+    """The quotes that each of the units shows."""
+    every = [{q for exhibit in unit.brief.exhibits for q in exhibit.quotes} for unit in units]
+    return tuple(sorted(set.intersection(*every))) if every else ()
 
 
 def _told(said: Opinion | None, result: Result | None) -> str:
@@ -90,5 +99,8 @@ def _of_pair(words: Sequence[str]) -> str:
     return {"yes": "match", "no": "distinct"}.get(words[0], "unresolved")
 
 
-def _of_claim(words: Sequence[str]) -> str:
-    return "confirmed" if "confirm" in words else "refuted" if "refute" in words else "unresolved"
+def _of_claim(proved: Sequence[str], said: Sequence[str]) -> str:
+    """What the words come to that are proven, among all that were said."""
+    if "confirm" in proved:
+        return "confirmed"
+    return "refuted" if "refute" in proved and set(said) == {"refute"} else "unresolved"

@@ -74,6 +74,8 @@ class Ruling:
     """Of a confirmed claim: the highest severity that an examiner gave it."""
     opinions: tuple[tuple[str, Opinion], ...] = ()
     """Executor and what it said, as far as it answered."""
+    shown: tuple[str, ...] = ()
+    """The quotes that everybody who was asked was shown."""
 
 
 @dataclass(frozen=True, slots=True)

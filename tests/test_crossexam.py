@@ -15,7 +15,7 @@ from prun_review import document
 from prun_review.codec import decode, encode
 from prun_review.contract import KINDS
 from prun_review.crossexam import NOBODY, ROUNDS, Round, ask
-from prun_review.crossquestions import exhibit
+from prun_review.crossquestions import MOST_QUOTES, claim_brief, exhibit
 from prun_review.fingerprints import fingerprint
 from prun_review.independence import dependence
 from prun_review.model import (
@@ -418,6 +418,18 @@ def test_a_pair_is_shown_to_one_as_a_b_and_to_the_other_as_b_a() -> None:
         shown = prompt_of(asked).replace(asked.slug, "")  # its own name is no secret to it
         assert "codex" not in shown
         assert "sonnet" not in shown
+
+
+def test_every_quote_that_a_holder_gave_is_shown() -> None:
+    """Refuting one place of a claim must not clear another that nobody looked at."""
+    told = [replace(SQL, quote=f"db.execute(sql_{n} + name)", title=f"Place {n}") for n in range(8)]
+    brief = claim_brief(facts(), [*told[:2], told[1], *told[2:]], "high")
+    [shown] = brief.exhibits
+    assert shown.quotes == tuple(t.quote for t in told[:MOST_QUOTES])
+    assert all((t.quote or "") in shown.text for t in told[:MOST_QUOTES])
+    assert (told[MOST_QUOTES].quote or "") not in shown.text
+    [whole] = claim_brief(facts(), [told[0], replace(SQL, quote="sql_0 + name")], "high").exhibits
+    assert whole.quotes == (told[0].quote,), "part of one that is shown"
 
 
 def test_hostile_words_stay_inside_their_exhibit() -> None:

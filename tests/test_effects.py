@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from prun_review.consensus import Came, Crossing, Group, cross
 from prun_review.independence import dependence, known
-from prun_review.model import SEVERITIES, Finding, Opinion, Result
+from prun_review.matching import crosscheck
+from prun_review.model import SEVERITIES, Exhibit, Finding, Opinion, Plan, Result
 from prun_review.ruled import every_ruling, proven, rulings_of
 from prun_review.rulings import Examination, Question
 from tests.examkit import CANNOT_TELL, NO, REFUTE, YES, answer, claim, confirm, examined, opinion, pair
@@ -83,7 +84,18 @@ CLAIMS: list[tuple[str, dict[str, str], dict[str, Opinion | None], tuple[str, st
      {"sonnet": confirm("high")}, ("consensus", "critical", "critical", "confirmed")),
     ("held differently, and it stays so", {"codex": "critical", "sonnet": "medium"},
      {"sonnet": confirm("medium")}, ("contested", "critical", "", "confirmed")),
-    ("held differently, and refuted", {"codex": "critical", "sonnet": "medium"}, {"sonnet": REFUTE},
+    ("held differently, and refuted by who holds it", {"codex": "critical", "sonnet": "medium"},
+     {"sonnet": REFUTE}, ("contested", "critical", "", "unresolved")),
+    ("held differently, and refuted by a third", {"codex": "critical", "sonnet": "medium"},
+     {"sonnet": REFUTE, "proxy": REFUTE}, ("contested", "critical", "", "refuted")),
+    ("one refutes, one cannot tell", {"codex": "critical"}, {"sonnet": REFUTE, "proxy": CANNOT_TELL},
+     ("single", "critical", "", "unresolved")),
+    ("one refutes, one confirms without proof", {"codex": "critical"},
+     {"sonnet": REFUTE, "proxy": opinion("confirm", "critical", "ungrounded")},
+     ("single", "critical", "", "unresolved")),
+    ("one refutes, one gave no answer", {"codex": "critical"}, {"sonnet": REFUTE, "proxy": None},
+     ("contested", "critical", "", "refuted")),
+    ("both refute", {"codex": "critical"}, {"sonnet": REFUTE, "proxy": REFUTE},
      ("contested", "critical", "", "refuted")),
     ("what independent ones hold is not refuted away", {"codex": "high", "sonnet": "high"},
      {"sonnet": REFUTE}, ("consensus", "high", "high", "unresolved")),
@@ -206,6 +218,33 @@ def test_a_pair_needs_two_that_say_the_same(says: list[Opinion | None], outcome:
     assert ruling.why  # whatever was said
 
 
+@pytest.mark.parametrize(
+    ("says", "then"),
+    [
+        ({"sonnet": REFUTE}, "unresolved"),
+        ({"sonnet": REFUTE, "proxy": REFUTE}, "refuted"),
+        ({"sonnet": confirm("critical")}, "confirmed"),
+    ],
+)
+def test_who_holds_the_twin_does_not_take_it_back_alone(says: dict[str, Opinion | None], then: str) -> None:
+    """Two that say "no" leave each of the pair alone, and each could refute the other's."""
+    held = examined((DOUBT, {"codex": NO, "sonnet": NO}), (claim(first("codex")), says))
+    group = of(run({"codex": [SQL], "sonnet": [PERHAPS]}, held), first("codex"))
+    assert group.examined == then
+
+
+@pytest.mark.parametrize(("shown", "then"), [((), "unresolved"), ((SQL.quote or "", "log(name)"), "refuted")])
+def test_a_refutation_counts_where_every_quote_was_shown(shown: tuple[str, ...], then: str) -> None:
+    """Two defects that were folded as one are refuted together or not at all."""
+    held = examined((claim(first("codex")), {"sonnet": REFUTE}))
+    asked = held.plan.units[0]
+    brief = replace(asked.brief, exhibits=(Exhibit("CLAIM", "Title: x", shown),))
+    held = replace(held, plan=Plan((replace(asked, brief=brief),)))
+    again = replace(SQL, quote="log(name)")
+    group = of(run({"codex": [SQL, again]}, held), first("codex"))
+    assert (len(group.members), group.examined) == (2, then)
+
+
 def test_who_saw_what_as_a_is_told() -> None:
     (ruling,) = every_ruling(examined((DOUBT, {"codex": YES, "sonnet": NO})))
     assert ruling.why == (
@@ -265,6 +304,25 @@ def test_it_counts_the_sound_answers_that_hold_it() -> None:
     assert of(crossing, f"{two.slug}#1").came == (Came("codex", 0, 2),)
     alone = cross([broken(two, LEAK)], EXECUTORS)
     assert alone.groups[0].came == ()  # nothing sound to count
+
+
+def test_what_comes_back_in_other_words_came_back() -> None:
+    """Nobody can be sure that it is the same, and a finding that no two answers tell alike is no rare one."""
+    words = replace(
+        SQL, title="Unescaped input reaches the database", detail="Whoever logs in dumps the table."
+    )
+    one, two, three, other = *(unit("codex", repeat=n) for n in (1, 2, 3)), unit("sonnet")
+    assert [p.outcome for p in crosscheck([SQL], [words])] == ["uncertain"]
+    results = [result(one, SQL), result(two, words), result(three, LEAK), result(other)]
+    crossing = cross(results, EXECUTORS)
+    assert [len(g.members) for g in crossing.groups] == [1, 1, 1], "it is not folded for that"
+    for id, times in ((f"{one.slug}#1", 2), (f"{two.slug}#1", 2), (f"{three.slug}#1", 1)):
+        assert of(crossing, id).came == (Came("codex", times, 3),)
+    misquoted = replace(words, grounding="ungrounded")
+    crossing = cross([result(one, SQL), result(two, misquoted), result(other)], EXECUTORS)
+    assert of(crossing, f"{one.slug}#1").came == (Came("codex", 2, 2),)
+    crossing = cross([result(one, SQL), broken(two, words), result(three), result(other, words)], EXECUTORS)
+    assert Came("codex", 1, 2) in of(crossing, f"{one.slug}#1").came, "only its own sound answers count"
 
 
 # --- whatever is said ---------------------------------------------------------------------------

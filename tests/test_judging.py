@@ -632,6 +632,80 @@ def test_in_a_change_the_side_of_the_evidence_is_found() -> None:
         assert (proof.side, proof.line, proof.grounding) == (side, line, "moved")
 
 
+KEEP = "keep = 1\n"
+TAKEN = Two({"a.py": f"{KEEP}check(user, secret)\n"}, {"a.py": f"{KEEP}allow(user, anybody)\n"})
+"""A change that takes a check away."""
+
+
+@pytest.mark.parametrize(
+    ("word", "side", "about", "proves"),
+    [
+        ("refute", "old", "new", False),
+        ("refute", "new", "new", False),
+        ("refute", None, "new", False),
+        ("refute", "old", "old", True),
+        ("refute", "new", "old", False),
+        ("confirm", "old", "new", True),
+        ("confirm", "new", "new", False),
+    ],
+)
+def test_what_the_change_took_away_refutes_nothing_of_the_head(
+    word: str, side: str | None, about: str, proves: bool
+) -> None:
+    shown = Exhibit("CLAIM", "Title: x", ("allow(user, anybody)",), about)
+    brief = Brief("?", replace(CLAIMED, change=True), scope="diff", exhibits=(shown,))
+    unit = replace(ASKED, brief=brief, files=("a.py",), inlined=("a.py",), coverage=1.0)
+    severity = "high" if word == "confirm" else None
+    proof = {"file": "a.py", "line": 2, "quote": "check(user, secret)", "side": side, "examined": ["a.py"]}
+    said = CONFIRMED | {"word": word, "severity": severity} | proof
+    got = judge(
+        answered(said), unit, KINDS["examination"], TAKEN.read, attempts=1, seconds=1.0, **TAKEN.trees
+    )
+    assert [v.code for v in got.violations] == ([] if proves else ["unproven"])
+    assert got.answer is not None
+    assert got.answer.opinion is not None
+    assert (got.answer.opinion.evidence.grounding == "exact") == proves
+
+
+@pytest.mark.parametrize(
+    "quote", ["retu", "self", "1 2;;", "):", "os.path", "eval(open(pa", "import o", "\u200b" * 9 + "oad"]
+)
+def test_a_scrap_of_code_proves_nothing(quote: str) -> None:
+    said = CONFIRMED | {"quote": quote}
+    assert [v.code for v in opinion(said).violations] == ["unproven"]
+
+
+READ = replace(EXAMINED, coverage=1.0)
+PARROT = replace(
+    READ,
+    inlined=("src/x.py",),
+    brief=replace(READ.brief, exhibits=(replace(EXHIBIT, quotes=(str(CONFIRMED["quote"]),)),)),
+)
+
+
+@pytest.mark.parametrize(
+    ("unit", "touched", "said", "codes"),
+    [
+        (READ, None, {}, []),
+        (READ, ("Read src/x.py",), {}, []),
+        (READ, (), {}, ["coverage"]),
+        (READ, ("Read src/y.py",), {}, ["coverage"]),
+        (READ, None, {"examined": ["src/y.py"]}, ["coverage"]),
+        (EXAMINED, None, {"examined": ["src/x.py"], "file": "src/y.py", "line": 1}, ["unproven"]),
+        (PARROT, (), {"word": "refute", "severity": None}, ["unproven"]),
+        (PARROT, (), {}, []),
+        (PARROT, ("Read src/x.py",), {"word": "refute", "severity": None}, []),
+        (PARROT, None, {"word": "refute", "severity": None}, []),
+        (PARROT, (), {"word": "refute", "severity": None, "quote": "import os", "line": 1}, []),
+    ],
+)
+def test_a_proof_is_read_and_not_repeated(
+    unit: Unit, touched: tuple[str, ...] | None, said: dict[str, Any], codes: list[str]
+) -> None:
+    got = result(replace(answered(CONFIRMED | said), touched=touched), unit, "examination")
+    assert [v.code for v in got.violations] == codes
+
+
 def test_a_stored_opinion_is_proven_again_by_the_tree_of_its_new_run() -> None:
     stored = opinion(CONFIRMED)
     here: dict[str, Any] = {"names": list(TREE), "change": None, "read_base": None, "base_names": None}
