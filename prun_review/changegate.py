@@ -4,15 +4,18 @@ itself, blockers of earlier runs.  And what a person answers for, which is alway
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from prun_review.answers import Answers
 from prun_review.consensus import Group
 from prun_review.covering import Cover
 from prun_review.covering import cover as cover_files
 from prun_review.folders import OPEN, Folder
-from prun_review.matching import crosscheck
-from prun_review.model import Acceptance, Carried, Finding, Plan, Reason, RunFacts
+from prun_review.folding import level
+from prun_review.model import SEVERITIES, Acceptance, Carried, Finding, Plan, Reason, RunFacts
+from prun_review.sameness import apart
 from prun_review.settling import answered_for
+from prun_review.tracking import Defect, track
 from prun_review.verdict import number, short, some, tally, worst
 
 ACCEPT = "prun-accept.toml"
@@ -159,9 +162,9 @@ def _outages(folders: Sequence[Folder]) -> list[Reason]:
 def _carried(facts: RunFacts, folders: Sequence[Folder]) -> list[Reason]:
     """What an earlier run on this head held, and this one does not hold as hard.
 
-    Only a group that itself leads to as much settles one, or a person, or an examination where nobody
-    had settled it: so a re-run is never milder than the run before.  In a folder that is in report mode
-    now, it decides as little as anything else there.
+    Only a group that itself leads to as much settles one, or a person, or an examination that refutes it
+    as severe as it was where nobody had settled it: so a re-run is never milder than the run before.  In a
+    folder that is in report mode now, it decides as little as anything else there.
     """
     found = []
     for one in open_carried(facts, folders):
@@ -197,8 +200,9 @@ def _fates(facts: RunFacts, folders: Sequence[Folder]) -> list[tuple[Carried, st
         return []
     decisions = [d for folder in folders if folder.decides for d in folder.decisions()]
     blocking = [d for d in decisions if d.outcome and d.group.kind != "ungrounded"]
-    ruled = [d for d in decisions if d.group.examined in ("confirmed", "refuted")]
-    persons = answered_for(facts)
+    refuted = [d for d in decisions if d.group.examined == "refuted"]
+    every = {one: parts(one) for one in facts.carried}
+    persons = answered_for(replace(facts, carried=tuple(part for found in every.values() for part in found)))
 
     def fate(one: Carried) -> str:
         if any(
@@ -208,18 +212,41 @@ def _fates(facts: RunFacts, folders: Sequence[Folder]) -> list[tuple[Carried, st
         by = persons.get((one.run, one.finding))
         if by:
             return accepted(by)
-        if one.outcome == "INCOMPLETE" and one.kind in OPEN and one.examined != "refuted":
-            words = (d.group.examined for d in ruled if again(one, _findings(d.group)))
-            return next((f"{word} by another vendor in this run" for word in words), "")
+        unsettled = one.outcome == "INCOMPLETE" and one.kind in OPEN and one.examined != "refuted"
+        if unsettled and any(_as_severe(d.group, one) and again(one, _findings(d.group)) for d in refuted):
+            return "refuted by another vendor in this run"
         return ""
 
-    return [(one, fate(one)) for one in facts.carried]
+    return [(one, _joined([fate(part) for part in every[one]])) for one in facts.carried]
+
+
+def _joined(fates: Sequence[str]) -> str:
+    """What became of a blocker by what became of its parts: open where one is, held where all are."""
+    settled = dict.fromkeys(how for how in fates if how != HELD)
+    return ", ".join(settled) if all(fates) and settled else HELD if all(fates) else ""
+
+
+def parts(one: Carried) -> list[Carried]:
+    """A blocker that may be more than one defect as each of them: none settles another."""
+    if one.kind != "uncertain" and not apart(one.members):
+        return [one]
+    return [
+        replace(one, finding=f"{one.finding} {n}", severity=f.severity, members=(f,))
+        for n, f in enumerate(one.members, 1)
+    ]
 
 
 def _findings(group: Group) -> list[Finding]:
     return [member.finding for member in group.members]
 
 
+def _as_severe(group: Group, one: Carried) -> bool:
+    """Whether a ruling on a group may settle a carried blocker: told milder it is another claim, and what
+    is critical, or of a word that nobody knows, is settled by no examiner."""
+    return one.severity in SEVERITIES[:-1] and level(group.severity) >= level(one.severity)
+
+
 def again(one: Carried, held: Iterable[Finding]) -> bool:
-    """Whether one of these findings is the carried one, found again."""
-    return any(pair.outcome == "match" for pair in crosscheck(one.members, list(held)))
+    """Whether one of these findings is the carried one: by its name, or of the same code in other words."""
+    olds = [Defect("", (finding,), standing=True) for finding in held]
+    return bool(track(olds, [Defect("", one.members)]).found)

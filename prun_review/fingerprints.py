@@ -3,6 +3,9 @@
 It is made of what a defect keeps: the case, the file, the side of a change, the words of its title and
 what it quotes.  Lines, severity, category, detail, and who reported it are no part of it.
 
+Where nothing is quoted a name alone may be no more than "SQL injection": then place or detail must agree
+too (:mod:`prun_review.sameness`).
+
 The words are in it even where a quote is proven: two defects of one line share the quote (a query that
 is injected into, and whose error is swallowed), and a name that both have would let one of them hide
 behind the other.  A defect told in other words is found by the matcher instead (:mod:`prun_review.tracking`).
@@ -47,7 +50,7 @@ def name(case: str, kept: Finding) -> str:
         case,
         kept.file or "",
         kept.side or "new",
-        _words(kept.title),
+        words(kept.title),
         "".join((kept.quote or "").split()),
     )
     text = "".join(f"{len(part)}:{part}" for part in map(_clean, parts))
@@ -94,19 +97,20 @@ def _quote(text: str) -> str:
     kept: list[str] = []
     left = QUOTE
     for line in _lines(_clean(text)).split("\n"):
-        words: list[str] = []
+        parts: list[str] = []
         for word in line.split():
-            words.append(word[:left])
-            left -= len(words[-1])
+            parts.append(word[:left])
+            left -= len(parts[-1])
             if not left:
                 break
-        kept += [" ".join(words)] if words else []
+        kept += [" ".join(parts)] if parts else []
         if not left:
             break
     return "\n".join(kept)
 
 
-def _words(title: str) -> str:
+def words(title: str) -> str:
+    """What of a text counts for a name: its words, however they are set, and no numbers of lines."""
     text = unicodedata.normalize("NFKC", _LINE.sub(" ", title)).casefold()
     return " ".join(_WORD.findall(text)) or "".join(title.split())
 

@@ -614,7 +614,9 @@ class Known:
     folder: str
     """The panels folder that it stood in."""
     finding: Finding
-    """The finding that spoke for it; its path is that of this run's tree, its severity that of the group."""
+    """The finding that spoke for it; its path is that of this run's tree, its severity that of the group, and
+    its grounding tells what became of its quote: ``exact`` it stands there once, ``moved`` several times,
+    ``ungrounded`` no more."""
     note: str = ""
     """What became of its file since: ``renamed from src/old.py``."""
     also: tuple[Finding, ...] = ()

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from prun_review import document, rundir
-from prun_review.changegate import again
+from prun_review.changegate import again, parts
 from prun_review.errors import RunDirError
 from prun_review.findingrows import group_of
 from prun_review.folding import Same
@@ -150,7 +150,8 @@ def _carried(path: Path, row: Mapping[str, Any]) -> Carried:
 def _add(found: list[Carried], more: Iterable[Carried]) -> None:
     """Each defect once: what a newer run holds at least as hard is not told again."""
     for one in more:
-        if not any(again(one, c.members) for c in found if worst((c.outcome, one.outcome)) == c.outcome):
+        newer = [c for c in found if worst((c.outcome, one.outcome)) == c.outcome]
+        if not all(any(again(part, c.members) for c in newer) for part in parts(one)):
             found.append(one)
 
 

@@ -164,8 +164,9 @@ class _Moved:
 
 
 class _Places:
-    """Where stored findings stand now: their files under the names that these have now, and their lines
-    where the quote is.  All are looked up together, because each file is read through git."""
+    """Where stored findings stand now: their files under the names that these have now, their lines where
+    the quote is, and as grounding whether it stands there once, several times or no more.  All are looked
+    up together, because each file is read through git."""
 
     def __init__(self, tree: Tree) -> None:
         self.notes: list[str] = []
@@ -184,15 +185,20 @@ class _Places:
         return found.finding, found.note
 
     def look(self) -> None:
-        """Correct the lines of what is wanted."""
+        """Correct the lines of what is wanted, and see what became of the quotes."""
         quoted = {
             key: moved
             for key, moved in self._wanted.items()
             if moved.finding.quote and moved.finding.side != "old" and moved.finding.file in self._names
         }
-        grounded = ground((m.finding for m in quoted.values()), self._tree.read, names=self._names)
-        for (key, moved), now in zip(quoted.items(), grounded, strict=True):
-            self._wanted[key] = _Moved(replace(moved.finding, line=now.line), moved.note)
+        here = [m.finding for m in quoted.values()]
+        # Without a line a quote is grounded by how often it stands there: once, several times, not at all.
+        counted = [replace(f, line=None, end_line=None) for f in here]
+        found = ground([*here, *counted], self._tree.read, names=self._names)
+        for n, (key, moved) in enumerate(quoted.items()):
+            grounding = found[len(here) + n].grounding
+            placed = replace(moved.finding, line=found[n].line, grounding=grounding)
+            self._wanted[key] = _Moved(placed, moved.note)
 
     def _moved(self, commit: str, finding: Finding) -> _Moved:
         name = finding.file

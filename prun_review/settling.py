@@ -1,11 +1,12 @@
 """Which findings of a run do not gate because somebody knew of them before: baseline, acceptances.  Pure.
 
 A group is an entry when one of its members has the entry's fingerprint, else when the matcher says that
-it is told in other words (:mod:`prun_review.tracking`).  Fails closed: an entry settles nothing that is
-more severe than itself or stands in another case; of two groups that might be one entry the nearer one
-is, and the other gates; what may be the same gates, and what may be two defects must be known as both; an
-ungrounded finding is found by its name only, because its words prove nothing; names of another version of
-:mod:`prun_review.fingerprints`, and unknown severities, match nothing.
+it is told in other words and both show the same code (:mod:`prun_review.tracking`).  Fails closed: an
+entry settles nothing that is more severe than itself or stands in another case; of two groups that might
+be one entry the nearer one is, and the other gates; what may be the same gates, and what may be two
+defects, or quotes two places, must be known as both; what a change added is no entry of the baseline in
+other words; an ungrounded finding is found by its name only, because its words prove nothing; names of
+another version of :mod:`prun_review.fingerprints`, and unknown severities, match nothing.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from prun_review.answers import Answers, doubts, sound
 from prun_review.consensus import Group
 from prun_review.fingerprints import is_fingerprint
 from prun_review.model import SEVERITIES, Acceptance, Carried, Finding, Known, Plan, RunFacts, Unit
+from prun_review.sameness import apart
 from prun_review.tracking import Defect, track
 
 GONE = "its file is gone"
@@ -127,7 +129,9 @@ def _by_name(acceptance: Acceptance) -> tuple[str, str, str]:
 
 
 def _known(known: Known) -> Defect:
-    return Defect(known.case, (known.finding, *known.also), known.finding.severity, (known.fingerprint,))
+    words = (known.finding, *known.also)
+    names = (known.fingerprint,)
+    return Defect(known.case, words, known.finding.severity, names, standing=True, before=True)
 
 
 def _stands(acceptance: Acceptance) -> bool:
@@ -139,7 +143,8 @@ def _stands(acceptance: Acceptance) -> bool:
 
 def _acceptance(acceptance: Acceptance) -> Defect:
     lead = acceptance.finding or Finding("")  # there is one: see _stands
-    return Defect(acceptance.case, (lead, *acceptance.also), lead.severity, (acceptance.subject,))
+    words = (lead, *acceptance.also)
+    return Defect(acceptance.case, words, lead.severity, (acceptance.subject,), standing=True)
 
 
 def _group(group: Group) -> Defect:
@@ -153,4 +158,5 @@ def _carried(one: Carried) -> Defect:
 
 def _defect(case: str, members: tuple[Finding, ...], severity: str, kind: str) -> Defect:
     """What is only perhaps one defect must be known in all its members."""
-    return Defect(case, members, severity, comparable=kind != "ungrounded", several=kind == "uncertain")
+    several = kind == "uncertain" or apart(members)
+    return Defect(case, members, severity, comparable=kind != "ungrounded", several=several)

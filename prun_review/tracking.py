@@ -1,11 +1,13 @@
 """Which defects of one time are those of another: by name, else by what they say.  Pure.
 
-A name (:mod:`prun_review.fingerprints`) that is equal is enough.  What is left over is compared by the
-matcher, with what stands in the same file only, and only a ``match`` counts: what may be the same is
-not the same.  Defects of different cases are never one.
+A name (:mod:`prun_review.fingerprints`) that is equal is enough where it holds a quote.  What is left
+over is compared by the matcher, with what stands in the same file only, and only a ``match`` of one code
+(:mod:`prun_review.sameness`) counts: what may be the same is not the same.  Defects of different cases
+are never one.
 
-One to one: each wording of an earlier defect stands for one place of the later time, so two new defects
-never hide behind one old one.  Nothing here depends on the order of its arguments but for ties.
+One to one: each wording of an earlier defect stands for one place of the later time, and in other words
+one defect for one, and for none once it was found by name: so two new defects never hide behind one old
+one.  Nothing here depends on the order of its arguments but for ties.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ from typing import NamedTuple
 from prun_review.fingerprints import core, name
 from prun_review.folding import level
 from prun_review.matching import crosscheck
-from prun_review.model import Finding
+from prun_review.model import Finding, Pair
+from prun_review.sameness import REPEATED, one_defect, one_place
 
 BY_NAME = "same fingerprint"
 
@@ -38,6 +41,11 @@ class Defect:
     several: bool = False
     """Of a later one: it may be more than one defect, so each wording must be found by itself.  What is
     new must not hide behind what is not."""
+    standing: bool = False
+    """Of an earlier one: its grounding tells what became of its quote in the later tree."""
+    before: bool = False
+    """Of an earlier one: it was there before the change that the later time reviews, so what that change
+    added is none of it."""
 
 
 class Track(NamedTuple):
@@ -72,11 +80,15 @@ class _Wording(NamedTuple):
     """Which of its wordings."""
 
 
+_At = tuple[int, int]
+"""Which defect, and which of its wordings."""
+
+
 class _Spot(NamedTuple):
     """Later defects of one name on one line: one place, whoever told it."""
 
     line: int
-    news: tuple[int, ...]
+    news: tuple[_At, ...]
     level: int
     """Of the most severe of them."""
 
@@ -135,6 +147,7 @@ class _Book:
         cases = {d.case for d in old} & {d.case for d in new}
         self.old_cores = [_distinct(d.case, _cores(d, cases)) for d in old]
         self.new_cores = [_cores(d, cases) for d in new]
+        self.added = [any(f.placement == "added" and f.grounded for f in d.wordings) for d in new]
         self.found: dict[int, Track] = {}
         self.above: dict[int, Track] = {}
         self.perhaps: dict[int, Track] = {}
@@ -150,19 +163,20 @@ class _Book:
                 names = {name(defect.case, kept), *(defect.names if n == 0 else ())}
                 for one in names:
                     wordings.setdefault((defect.case, one), []).append(_Wording(kept.line or 0, i, n))
-        places: dict[_Key, dict[int, set[int]]] = {}
+        places: dict[_Key, dict[int, set[_At]]] = {}
         for j, (defect, cores) in enumerate(zip(self.new, self.new_cores, strict=True)):
-            named = [(name(defect.case, kept), kept.line or 0) for kept in cores]
-            named += [(one, cores[0].line or 0) for one in defect.names if cores]
-            for one, line in named:
+            named = [(name(defect.case, kept), n) for n, kept in enumerate(cores)]
+            named += [(one, 0) for one in defect.names if cores]
+            for one, n in named:
                 if (defect.case, one) in wordings:
-                    places.setdefault((defect.case, one), {}).setdefault(line, set()).add(j)
+                    spots = places.setdefault((defect.case, one), {})
+                    spots.setdefault(cores[n].line or 0, set()).add((j, n))
         for key in sorted(places):
-            spots = [
-                _Spot(line, tuple(sorted(news)), max(level(self.new[j].severity) for j in news))
+            found = [
+                _Spot(line, tuple(sorted(news)), max(level(self.new[j].severity) for j, _ in news))
                 for line, news in places[key].items()
             ]
-            self._assign(sorted(wordings[key]), spots)
+            self._assign(sorted(wordings[key]), found)
 
     def _assign(self, wordings: Sequence[_Wording], spots: Sequence[_Spot]) -> None:
         """Wordings and spots of one name: on their lines first; then the most severe first, in order."""
@@ -171,7 +185,7 @@ class _Book:
         rest = []
         for spot in spots:
             held = there.get(spot.line)
-            if held and self._covers(held.old, spot.level):
+            if held and self._covers(held.old, spot.level) and self._fitting(held, spot):
                 self._take(held, spot)
             else:
                 rest.append(spot)
@@ -181,39 +195,63 @@ class _Book:
                 by_level.setdefault(self._level(wording.old), []).append(wording)
         worse = []
         for spot in sorted(rest, key=lambda s: (-s.level, s.line)):
-            fit = min((n for n, held in by_level.items() if held and n >= spot.level), default=None)
+            fit = next(
+                (w for n in sorted(by_level) if n >= spot.level for w in self._first(by_level[n], spot)), None
+            )
             if fit is None:
                 worse.append(spot)
             else:
-                self._take(by_level[fit].pop(), spot)
-        left = sorted(w for held in by_level.values() for w in held)
-        for spot, wording in zip(sorted(worse), left, strict=False):
-            self.used.add((wording.old, wording.number))
-            self.above |= {j: Track(wording.old, BY_NAME) for j in spot.news if j not in self.above}
+                self._take(fit, spot)
+        left = sorted((w for held in by_level.values() for w in held), reverse=True)
+        for spot in sorted(worse):
+            for wording in self._first(left, spot):
+                self.used.add((wording.old, wording.number))
+                news = self._fitting(wording, spot)
+                self.above |= {j: Track(wording.old, BY_NAME) for j in news if j not in self.above}
+
+    def _first(self, wordings: list[_Wording], spot: _Spot) -> Iterator[_Wording]:
+        """The last one that fits a spot, taken out; none where none does."""
+        for at in reversed(range(len(wordings))):
+            if self._fitting(wordings[at], spot):
+                yield wordings.pop(at)
+                return
+
+    def _fitting(self, wording: _Wording, spot: _Spot) -> list[int]:
+        """Those of a spot that may be what the wording tells."""
+        kept, earlier = self.old_cores[wording.old][wording.number], self.old[wording.old]
+        return [
+            j
+            for j, n in spot.news
+            if one_place(kept, self.new_cores[j][n])
+            and not (self.added[j] and _copied(earlier, kept, spot.line))
+        ]
 
     def _take(self, wording: _Wording, spot: _Spot) -> None:
         self.used.add((wording.old, wording.number))
-        self.seen.setdefault(wording.old, spot.news[0])
-        for j in spot.news:
+        news = self._fitting(wording, spot)
+        self.seen.setdefault(wording.old, news[0])
+        for j in news:
             self.found.setdefault(j, Track(wording.old, BY_NAME))
 
     # --- by words -------------------------------------------------------------------------------
 
     def by_words(self) -> None:
         """A finding is compared with those of its file; a match elsewhere there is none."""
-        lefts: dict[_Key, list[tuple[int, int]]] = {}
+        named = {i for i, _ in self.used}
+        lefts: dict[_Key, list[_At]] = {}
         for i, defect in enumerate(self.old):
             for n, kept in enumerate(self.old_cores[i]):
-                if defect.comparable and (i, n) not in self.used:
+                if defect.comparable and i not in named:
                     lefts.setdefault((defect.case, kept.file or ""), []).append((i, n))
-        rights: dict[_Key, list[tuple[int, int]]] = {}
+        rights: dict[_Key, list[_At]] = {}
         for j, defect in enumerate(self.new):
             for n, kept in enumerate(self.new_cores[j]):
                 if defect.comparable and j not in self.found:
                     rights.setdefault((defect.case, kept.file or ""), []).append((j, n))
         alike = [m for key in lefts.keys() & rights.keys() for m in self._alike(lefts[key], rights[key])]
+        taken: dict[int, int] = {}
         for outcome, _, i, j, why in sorted(alike):
-            if outcome != "match":
+            if outcome != "match" or taken.setdefault(i, j) != j:
                 self.perhaps.setdefault(j, Track(i, f"perhaps the same: {why}"))
                 continue
             track = Track(i, f"told in other words: {why}")
@@ -223,15 +261,33 @@ class _Book:
             else:
                 self.above.setdefault(j, track)
 
-    def _alike(
-        self, left: Sequence[tuple[int, int]], right: Sequence[tuple[int, int]]
-    ) -> Iterator[tuple[str, float, int, int, str]]:
-        """What the matcher finds alike: outcome, score, earlier and later defect, and why."""
+    def _alike(self, left: Sequence[_At], right: Sequence[_At]) -> Iterator[tuple[str, float, int, int, str]]:
+        """What the matcher finds alike: outcome, score, earlier and later defect, and why.
+
+        Where it matches what is not one defect, it is asked again with those kept apart: else the known
+        one would not be found beside a new one that sounds more like it.
+        """
         olds = [self.old_cores[i][n] for i, n in left]
         news = [self.new_cores[j][n] for j, n in right]
-        for pair in crosscheck(olds, news):
-            if pair.outcome != "alone" and pair.left is not None and pair.right is not None:
-                yield pair.outcome, -pair.score, left[pair.left][0], right[pair.right][0], pair.reason
+        places = {id(f): at for at, f in (*zip(left, olds, strict=True), *zip(right, news, strict=True))}
+
+        def one(old: Finding, new: Finding) -> bool:
+            (i, _), (j, _) = places[id(old)], places[id(new)]
+            earlier = self.old[i]
+            barred = earlier.before and self.added[j]
+            return not barred and one_defect(old, new, standing=earlier.standing)
+
+        def kept_apart(old: Finding, new: Finding) -> bool | None:
+            return None if one(old, new) else False
+
+        pairs = _both(crosscheck(olds, news))
+        refused = [p for p in pairs if p.outcome == "match" and not one(olds[p.left], news[p.right])]
+        if refused:
+            pairs = [p for p in pairs if p.outcome != "match"]
+            pairs += [p._replace(outcome="uncertain") for p in refused]
+            pairs += [p for p in _both(crosscheck(olds, news, same=kept_apart)) if p.outcome == "match"]
+        for p in pairs:
+            yield p.outcome, -p.score, left[p.left][0], right[p.right][0], p.reason
 
     def _level(self, old: int) -> int:
         severity = self.old[old].severity
@@ -251,4 +307,29 @@ def _distinct(case: str, cores: Sequence[Finding]) -> tuple[Finding, ...]:
 
 def _cores(defect: Defect, cases: Collection[str]) -> tuple[Finding, ...]:
     """None of a defect of a case that the other side does not have."""
-    return tuple(map(core, defect.wordings)) if defect.case in cases else ()
+    if defect.case not in cases:
+        return ()
+    return tuple(replace(core(f), grounding=f.grounding) for f in defect.wordings)
+
+
+def _copied(old: Defect, kept: Finding, line: int) -> bool:
+    """Whether code that a change added on a line may be a copy of the earlier one, which stands still."""
+    return old.standing and kept.grounding == REPEATED and (old.before or kept.line != line)
+
+
+class _Both(NamedTuple):
+    """A pair of which both sides are there."""
+
+    left: int
+    right: int
+    outcome: str
+    score: float
+    reason: str
+
+
+def _both(pairs: Sequence[Pair]) -> list[_Both]:
+    return [
+        _Both(p.left, p.right, p.outcome, p.score, p.reason)
+        for p in pairs
+        if p.left is not None and p.right is not None and p.outcome != "alone"
+    ]

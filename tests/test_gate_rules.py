@@ -14,7 +14,7 @@ from prun_review.fingerprints import fingerprint
 from prun_review.foldergate import concord, headline
 from prun_review.folders import blocks, judge
 from prun_review.gate import decide, folders_of, gather
-from prun_review.model import Acceptance, ExecutorInfo, Finding, Known, Plan, Unit, Verdict
+from prun_review.model import Acceptance, Contract, ExecutorInfo, Finding, Known, Plan, Unit, Verdict
 from prun_review.policy import Policy
 from tests.gate_situations import ASKS, CLEAN, CODEX, MINI, PAIR, held, skipped
 from tests.gatekit import (
@@ -260,10 +260,42 @@ def test_an_executor_that_is_of_two_minds_makes_nothing_unanimous() -> None:
     again = unit("codex", ASKS[0].case, 2, ASKS[0].brief.contract)
     results = (choose(ASKS[0], "jsonl"), choose(again, "sqlite"), choose(ASKS[1], "jsonl"))
     units = (*ASKS, again)
-    assert codes(verdict(units, results, folders={"panels/design": Policy(choices="unanimous")})) == [
-        "choice-open"
-    ]
-    assert verdict(units, results, folders={"panels/design": Policy(choices="majority")}).outcome == "PASS"
+    for need in ("unanimous", "majority"):  # one voice of two is no majority either
+        assert codes(verdict(units, results, folders={"panels/design": Policy(choices=need)})) == [
+            "choice-open"
+        ]
+
+
+VOICES = tuple(
+    ExecutorInfo(f"voice{n}", f"vendor{n}", f"line{n}", version="1.0", paid=False) for n in range(5)
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "outcome"),
+    [
+        (["a", "a", "b"], "PASS"),
+        (["a", "a", "b", "c"], "INCOMPLETE"),  # the most, and only half
+        (["a", "a", "b", "c", "d"], "INCOMPLETE"),
+        (["a", "a", "a", "b", "c"], "PASS"),
+        (["a", "ab"], "INCOMPLETE"),  # two answers that differ: no vote, and still a voice
+        (["a", "ab", "bc"], "INCOMPLETE"),
+        (["a", "a", "bc"], "PASS"),
+        (["ab", "ab", "ab"], "INCOMPLETE"),
+        (["a"], "PASS"),
+    ],
+)
+def test_a_majority_is_of_all_voices_that_answered(said: list[str], outcome: str) -> None:
+    contract = Contract("choice", ("a", "b", "c", "d"))
+    units, results = [], []
+    for n, options in enumerate(said):
+        for repeat, option in enumerate(options, start=1):
+            units.append(unit(f"voice{n}", ASKS[0].case, repeat, contract))
+            results.append(choose(units[-1], option))
+    policy = {"panels/design": Policy(choices="majority", quorum=1)}
+    found = verdict(units, results, folders=policy, executors=VOICES)
+    assert found.outcome == outcome
+    assert codes(found) == (["choice-open"] if outcome == "INCOMPLETE" else [])
 
 
 def test_an_answer_that_is_not_sound_has_no_vote() -> None:
@@ -366,11 +398,35 @@ def carried(one: Any, *groups: Group, **fields: Any) -> Verdict:
     return decide(facts(carried=(one,), **fields), Plan(PAIR), CLEAN, {CASE: groups})
 
 
-@pytest.mark.parametrize("word", ["confirmed", "refuted"])
-def test_an_examination_settles_what_nobody_had_settled(word: str) -> None:
-    said = carried(OPEN_BEFORE, replace(LEAK_REFUTED, severity="low", examined=word))
+def test_an_examination_that_refutes_it_settles_what_nobody_had_settled() -> None:
+    said = carried(OPEN_BEFORE, LEAK_REFUTED)
     assert (said.outcome, codes(said)) == ("PASS", [])
-    assert f"1 high of an earlier run {word} by another vendor in this run" in said.line
+    assert "1 high of an earlier run refuted by another vendor in this run" in said.line
+
+
+def graver(one: Any, severity: str) -> Any:
+    members = tuple(replace(f, severity=severity) for f in one.members)
+    return replace(one, severity=severity, members=members)
+
+
+QUOTED = replace(LEAK, quote="handle = open(path)")
+TWIN = replace(QUOTED, title="Another file handle is never closed", quote="other = open(name)", line=90)
+BOTH_BEFORE = replace(OPEN_BEFORE, kind="uncertain", members=(QUOTED, TWIN))
+
+
+def refuted(*findings: Finding) -> Group:
+    member = LEAK_REFUTED.members[0]
+    return replace(LEAK_REFUTED, members=tuple(replace(member, finding=f) for f in findings))
+
+
+def test_what_may_be_two_is_settled_by_both_and_by_no_other() -> None:
+    assert carried(BOTH_BEFORE, refuted(QUOTED), refuted(TWIN)).outcome == "PASS"
+    one = carried(BOTH_BEFORE, refuted(QUOTED), acceptances=(accept(TWIN),))
+    assert one.outcome == "PASS"
+    assert "accepted by Ada" in one.line
+    for left in (QUOTED, TWIN):
+        assert codes(carried(BOTH_BEFORE, refuted(left))) == ["carried"]
+        assert codes(carried(BOTH_BEFORE, acceptances=(accept(left),))) == ["carried"]
 
 
 @pytest.mark.parametrize(
@@ -383,6 +439,12 @@ def test_an_examination_settles_what_nobody_had_settled(word: str) -> None:
         (OPEN_BEFORE, replace(LEAK_REFUTED, examined="unresolved", severity="low")),
         (OPEN_BEFORE, replace(LEAK_REFUTED, examined="", severity="low")),
         (OPEN_BEFORE, group("contested", examined="refuted")),
+        (OPEN_BEFORE, replace(LEAK_REFUTED, severity="low")),
+        (OPEN_BEFORE, replace(LEAK_REFUTED, severity="low", examined="confirmed")),
+        (graver(OPEN_BEFORE, "critical"), LEAK_REFUTED),
+        (graver(OPEN_BEFORE, "critical"), replace(LEAK_REFUTED, severity="low")),
+        (graver(OPEN_BEFORE, "odd"), LEAK_REFUTED),
+        (replace(OPEN_BEFORE, members=(QUOTED,)), refuted(TWIN)),
     ],
 )
 def test_and_settles_nothing_else(one: Any, found: Group) -> None:

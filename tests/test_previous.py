@@ -200,8 +200,8 @@ def test_each_defect_is_carried_once_and_the_harder_word_counts(tmp_path: Path) 
     found = look(tmp_path)
     assert [c.outcome for c in found] == ["INCOMPLETE", "FAIL"]
     assert found[0].run == newest.id
-    run(tmp_path, AGREED, at=NOW + 300)
-    assert [c.outcome for c in look(tmp_path)] == ["FAIL"]
+    run(tmp_path, AGREED, at=NOW + 300)  # one of the two that may be one is held: the other is open still
+    assert [c.outcome for c in look(tmp_path)] == ["FAIL", "INCOMPLETE"]
 
 
 def test_other_defects_are_carried_beside_each_other(tmp_path: Path) -> None:

@@ -61,6 +61,11 @@ def entry(finding: Finding = FOUND, *also: Finding) -> Known:
     return Known(fingerprint(CASE, finding), CASE, "panels", core(finding), also=tuple(map(core, also)))
 
 
+def there(grounding: str = "exact") -> Known:
+    """The entry, and what became of its quote."""
+    return replace(entry(), finding=replace(entry().finding, grounding=grounding))
+
+
 def baseline(*entries: Known, commit: str = "") -> str:
     return text_of(Baseline(entries or (entry(),), "run", commit, "", "0"))
 
@@ -112,7 +117,7 @@ def held(found: Remembered, *findings: Finding) -> int:
 
 def test_a_known_finding_moves_with_its_quote(repo: Path) -> None:
     write(repo, {"known.json": baseline()})
-    assert look(repo).known == (entry(),)
+    assert look(repo).known == (there(),)
     write(repo, {"src/a.py": "# head\n" * 100 + FILE})
     commit(repo)
     found = look(repo)
@@ -125,7 +130,25 @@ def test_a_known_finding_moves_with_its_quote(repo: Path) -> None:
 def test_a_quote_that_is_gone_moves_nothing(repo: Path) -> None:
     write(repo, {"known.json": baseline(), "src/a.py": FILE.replace("compute_30", "other")})
     commit(repo)
-    assert look(repo).known == (entry(),)
+    found = look(repo)
+    assert found.known == (there("ungrounded"),)
+    assert held(found, FOUND) == 1  # a quote that nobody proved, and the very words
+    assert held(found, REWORDED) == 0
+
+
+def test_a_copy_that_a_change_adds_is_not_what_was_known(repo: Path) -> None:
+    base = git(repo, "rev-parse", "HEAD")
+    write(repo, {"src/a.py": FILE + "\n" * 20 + LINES[30]})
+    commit(repo)
+    write(repo, {"known.json": baseline()})
+    found = look(repo, base=base)
+    assert found.known == (there("moved"),)
+    assert held(found, FOUND) == 1
+    assert held(found, replace(FOUND, line=81, placement="added")) == 0
+    assert held(found, replace(FOUND, placement="added")) == 0  # which of the two was there is not known
+    write(repo, {"src/a.py": "".join([*LINES[:30], *LINES[31:], "\n" * 20, LINES[30]])})
+    git(repo, "commit", "-q", "-m", "move", "src/a.py")
+    assert held(look(repo, base=base), replace(FOUND, line=80, placement="added")) == 1  # it was moved
 
 
 @pytest.mark.parametrize("edited", [False, True], ids=["as it was", "and edited"])
@@ -211,7 +234,7 @@ def test_without_a_baseline_nothing_is_known(repo: Path) -> None:
 
 def test_of_a_tree_the_file_on_disk_counts(repo: Path) -> None:
     write(repo, {"known.json": baseline()})  # untracked
-    assert look(repo).known == (entry(),)
+    assert look(repo).known == (there(),)
 
 
 def test_of_a_change_of_the_work_tree_the_base_has_the_word(repo: Path) -> None:
@@ -219,11 +242,11 @@ def test_of_a_change_of_the_work_tree_the_base_has_the_word(repo: Path) -> None:
     write(repo, {"known.json": baseline()})
     base = commit(repo)
     write(repo, {"known.json": baseline(entry(), mine), "src/a.py": FILE + "x = 1\n"})
-    assert look(repo, base=base).known == (entry(),)
+    assert look(repo, base=base).known == (there(),)
     commit(repo)
-    assert look(repo, base=base).known == (entry(),)
+    assert look(repo, base=base).known == (there(),)
     git(repo, "rm", "-q", "known.json")
-    assert look(repo, base=base).known == (entry(),)
+    assert look(repo, base=base).known == (there(),)
 
 
 def test_a_baseline_that_the_change_brings_waits_until_it_is_merged(repo: Path) -> None:
@@ -233,7 +256,7 @@ def test_a_baseline_that_the_change_brings_waits_until_it_is_merged(repo: Path) 
     found = look(repo, base=base)
     assert found.known == ()
     assert found.notes == ("the baseline known.json is new in this change: it counts once it is merged",)
-    assert look(repo).known == (entry(),)
+    assert look(repo).known == (there(),)
 
 
 def test_of_a_change_a_file_that_git_does_not_know_counts(repo: Path) -> None:
@@ -242,7 +265,7 @@ def test_of_a_change_a_file_that_git_does_not_know_counts(repo: Path) -> None:
     write(repo, {"src/a.py": FILE + "x = 1\n"})
     commit(repo)
     write(repo, {"known.json": baseline()})
-    assert look(repo, base=base).known == (entry(),)
+    assert look(repo, base=base).known == (there(),)
     git(repo, "add", "-N", "known.json")
     assert look(repo, base=base).known == ()
 
@@ -271,7 +294,7 @@ def test_of_another_checkout_the_trusted_root_has_the_word(repo: Path, tmp_path:
     write(head, {"known.json": baseline(mine), "src/a.py": FILE + "x = 1\n"})
     commit(head)
     for where in (str(head), "main"):
-        assert look(repo, base=base, head=where).known == (entry(),)
+        assert look(repo, base=base, head=where).known == (there(),)
     with taken(repo, load({}, {"base": base, "head": str(head), "baseline": "known.json"})) as tree:
         assert tree.alters == ("known.json",)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from prun_review.model import Acceptance, Carried, Finding, Known, RunFacts
 from tests.campaign.holders import Defect
@@ -90,24 +91,31 @@ def carried(
     """Blockers of an earlier run on the same head that nothing of this run takes the place of."""
     left = []
     for one in run.facts.carried:
-        again = [said(f) for f in one.members]
-
-        def is_it(defect: Defect, again: list[tuple[str, str]] = again) -> bool:
-            return any(said(f) in again for f in defect.findings)
-
-        if any(
-            is_it(d) and d.kind != "ungrounded" and (outcome == "FAIL" or one.outcome == "INCOMPLETE")
-            for d, outcome in blocking
-        ):
-            continue
-        if any(_answers_for(a, one) for a in run.facts.acceptances):
-            continue
-        nobody = one.outcome == "INCOMPLETE" and one.kind in ("single", "uncertain", "contested")
-        ruled = any(is_it(d) and d.examined in ("confirmed", "refuted") for d in found)
-        if ruled and nobody and one.examined in ("", "unresolved"):
-            continue
-        left.append((one.outcome, one.folder))
+        several = one.kind == "uncertain" or len({f.quote for f in one.members if f.quote}) > 1
+        parts = [replace(one, members=(f,), severity=f.severity) for f in one.members] if several else [one]
+        if not all(_over(part, run, blocking, found) for part in parts):
+            left.append((one.outcome, one.folder))
     return left
+
+
+def _over(one: Carried, run: Run, blocking: Sequence[tuple[Defect, str]], found: Sequence[Defect]) -> bool:
+    """Whether something as hard takes its place, a person answers for it, or it was refuted as severe."""
+    again = [said(f) for f in one.members]
+
+    def is_it(defect: Defect) -> bool:
+        return any(said(f) in again for f in defect.findings)
+
+    if any(
+        is_it(d) and d.kind != "ungrounded" and (outcome == "FAIL" or one.outcome == "INCOMPLETE")
+        for d, outcome in blocking
+    ):
+        return True
+    if any(_answers_for(a, one) for a in run.facts.acceptances):
+        return True
+    nobody = one.outcome == "INCOMPLETE" and one.kind in ("single", "uncertain", "contested")
+    if not nobody or one.examined not in ("", "unresolved") or one.severity not in ORDER[:-1]:
+        return False
+    return any(is_it(d) and d.examined == "refuted" and rank(d.severity) >= rank(one.severity) for d in found)
 
 
 def _answers_for(a: Acceptance, one: Carried) -> bool:
