@@ -136,8 +136,18 @@ def _of_topic(
     edges = _edges(held, infos, heard)
     found = [_defect(case, held, at, edges, results) for at in _joined(held, edges, oracle)]
     for defect in found:
-        _examined(defect, heard, infos, oracle)
+        _examined(defect, _twins(defect, held), heard, infos, oracle)
     return found
+
+
+def _twins(defect: Defect, held: Sequence[Held]) -> set[str]:
+    """Who tells of the topic in other words: it may be the same, or was until it was ruled on."""
+    return {
+        other.executor
+        for mine in defect.holders
+        for other in held
+        if other.executor != mine.executor and other.telling != mine.telling
+    }
 
 
 def _edges(
@@ -214,9 +224,13 @@ def _defect(
     return Defect(case, kind, severity, agreed, mine, shares)
 
 
-def _examined(defect: Defect, heard: Heard, infos: Mapping[str, ExecutorInfo], oracle: Oracle) -> None:
+def _examined(
+    defect: Defect, twins: set[str], heard: Heard, infos: Mapping[str, ExecutorInfo], oracle: Oracle
+) -> None:
     """One who confirms it counts as one who holds it.  Whoever depends on one who holds the highest
-    severity has no say; where it depends on that one only, and confirms, both readings are no pass."""
+    severity has no say; where it depends on that one only, and confirms, both readings are no pass.
+    Refuted is what nobody leaves open, and not by those alone who hold it or its twin; of several twins
+    the nearest is one, whichever that is."""
     said_of_it = heard.claims(defect.findings)
     if said_of_it is None:
         return
@@ -245,6 +259,11 @@ def _examined(defect: Defect, heard: Heard, infos: Mapping[str, ExecutorInfo], o
         defect.severity = worst_of([defect.severity, *(s for _, _, s in confirms)])
         defect.agreed = worst_of(words) if words else ""
         defect.kind = "consensus" if defect.agreed == defect.severity else "contested"
-    elif any(word == "refute" for _, word, _ in free):
+        return
+    own = {h.executor for h in defect.holders}
+    refuting = {n for n, word, _ in free if word == "refute"} - own
+    if refuting and refuting <= twins:
+        refuting = oracle.either("which of several is the twin", [set(), refuting])
+    if refuting and not heard.left_open(defect.findings):
         defect.examined = "refuted"
         defect.kind = "contested"

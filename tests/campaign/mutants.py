@@ -128,7 +128,7 @@ def _first_word(words: Sequence[str]) -> str:
 
 
 def _silence_refutes(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(ruled, "_of_claim", lambda words: "confirmed" if "confirm" in words else "refuted")
+    patch.setattr(ruled, "_of_claim", lambda words, _: "confirmed" if "confirm" in words else "refuted")
     patch.setattr(effects, "_against", lambda *_: True)
 
 

@@ -16,6 +16,8 @@ class Heard:
 
     infos: Mapping[str, ExecutorInfo]
     said: list[tuple[Question, dict[str, Opinion]]] = field(default_factory=list)
+    words: dict[str, list[str]] = field(default_factory=dict)
+    """Question -> the words of all sound answers to it, proven or not."""
 
     def pair(self, left: str, right: str) -> str:
         """``match``, ``distinct``, or empty where two findings were not settled."""
@@ -37,6 +39,12 @@ class Heard:
             if question.kind == "claim" and question.left in ids:
                 return [(n, o.word, o.severity or question.severity) for n, o in opinions.items()]
         return None
+
+    def left_open(self, findings: Sequence[Finding]) -> bool:
+        """Whether somebody who was asked about one of these and answered soundly does not refute it."""
+        ids = {f.id for f in findings}
+        asked = next((q.id for q, _ in self.said if q.kind == "claim" and q.left in ids), "")
+        return any(word != "refute" for word in self.words.get(asked, ()))
 
     def _free(self, one: str, other: str) -> bool:
         return independent(one, other, self.infos)
@@ -63,6 +71,8 @@ def hear(examination: Examination, infos: Mapping[str, ExecutorInfo]) -> Heard:
             opinion = result.answer.opinion if result.answer else None
             if result.status != "valid" or result.violations or opinion is None:
                 continue
+            if opinion.word in unit.brief.contract.options:
+                heard.words.setdefault(question.id, []).append(opinion.word)
             if opinion.evidence.grounding in ("exact", "moved"):
                 opinions[unit.executor] = opinion
         heard.said.append((question, opinions))
