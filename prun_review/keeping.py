@@ -41,7 +41,7 @@ def keep(rows: Iterable[Mapping[str, Any]], facts: RunFacts, which: str) -> Kept
         if why:
             left_out[why] += 1
         else:
-            entries.append(_entry(group, row["folder"]))
+            entries += [_entry(one, row["folder"]) for one in apiece(group)]
     return Kept(tuple(entries), dict(sorted(left_out.items())))
 
 
@@ -62,6 +62,18 @@ def _left_out(row: Mapping[str, Any], group: Group, facts: RunFacts, which: str)
         return "beside the change"
     gates = policy.mode != "report" and rule_of(policy, group.severity) != "off"
     return "" if gates else "that cannot gate"
+
+
+def apiece(group: Group) -> tuple[Group, ...]:
+    """What may be more than one defect as a group for each grounded member, as severe as that one holds it:
+    who knows one of them does not know the others."""
+    if group.kind != "uncertain":
+        return (group,)
+    members = [m for m in group.members if m.finding.grounded and m.finding.severity in SEVERITIES]
+    return tuple(
+        replace(group, id=m.finding.id, severity=m.finding.severity, members=(m,), fingerprint="")
+        for m in members
+    )
 
 
 def _entry(group: Group, folder: str) -> Known:

@@ -14,9 +14,9 @@ from prun_review.consensus import Group
 from prun_review.errors import ConfigError
 from prun_review.fingerprints import core, fingerprint
 from prun_review.folding import Member
-from prun_review.keeping import acceptance
+from prun_review.keeping import acceptance, apiece
 from prun_review.model import SEVERITIES, Acceptance, Finding
-from tests.gatekit import CASE, SQL, SQL_REWORDED
+from tests.gatekit import CASE, LEAK, SQL, SQL_REWORDED
 
 NOW = 1_796_040_000.0  # 2026-11-30 12:00 UTC
 PLACE = "prun-accept.toml"
@@ -172,3 +172,15 @@ def test_what_is_written_down_is_what_is_kept_of_a_finding() -> None:
     assert made.finding == replace(core(made.finding or SQL), severity="critical")
     [read] = parse(table_of(made), PLACE, NOW)
     assert read == made
+
+
+def test_of_what_may_be_two_each_is_kept_by_itself() -> None:
+    two = replace(group(QUOTED, replace(LEAK, id="u#2")), kind="uncertain")
+    every = apiece(two)
+    assert [(g.lead.title, g.severity, len(g.members)) for g in every] == [
+        (SQL.title, "critical", 1),
+        (LEAK.title, "high", 1),
+    ]
+    torn = replace(two, members=(two.members[0], Member("x", "unit", replace(LEAK, grounding="ungrounded"))))
+    assert [g.lead.title for g in apiece(torn)] == [SQL.title]
+    assert apiece(group(QUOTED, LEAK)) == (group(QUOTED, LEAK),)

@@ -1,7 +1,8 @@
 """``prun-review accept RUN FINDING --reason TEXT --by NAME``: a named person answers for a finding.
 
 FINDING is the id of a finding in the run's report, its fingerprint, or the beginning of one of them that
-fits no other.  An entry is added to the ``accept`` file of the trusted root (prun-accept.toml), which
+fits no other.  Of an uncertain finding, which may be two, it names one member, and only that one is
+accepted.  An entry is added to the ``accept`` file of the trusted root (prun-accept.toml), which
 keeps what stands in it.  From the next run on the finding does not gate, in whatever words it is told
 again, unless it is more severe by then; every report names who accepted it.  The run is not touched.
 
@@ -15,11 +16,15 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from prun_review.cli import runs, stored
 from prun_review.errors import ConfigError
 from prun_review.renderers.escape import one_line
+
+if TYPE_CHECKING:
+    from prun_review.consensus import Group
+    from prun_review.model import Finding
 
 LISTED = 10
 """Findings named in one message."""
@@ -57,7 +62,9 @@ def run(args: argparse.Namespace) -> int:
     row = chosen(document["findings"], args.finding, path.name)
     commit = document["revision"]["commit"]
     until = _until(args.until)
-    made = acceptance(group_of(row), args.by.strip(), args.reason.strip(), until, commit)
+    group = of_one(group_of(row), args.finding)
+    row = {**row, "severity": group.severity, **_row(group.lead)}
+    made = acceptance(group, args.by.strip(), args.reason.strip(), until, commit)
     file = root / config.accept
     content = _content(root, config.accept)
     text = content.decode()
@@ -69,6 +76,8 @@ def run(args: argparse.Namespace) -> int:
     _check(text + joint + table_of(made), config.accept)
     _write(file, content + (joint + table_of(made)).encode())
     _tell(f"{_named(row)} ({made.subject}) is accepted by {made.by}: {file}")
+    for other in made.also:
+        _tell(f"and so is what others said of it: {other.title} ({_place(_row(other))})")
     for line in _effects(row, document, until, config.accept):
         _tell(line)
     return 0
@@ -78,7 +87,7 @@ def chosen(rows: Sequence[Mapping[str, Any]], wanted: str, run: str) -> Mapping[
     """The one finding that is meant; ``ConfigError`` for none or several."""
     from prun_review.model import SEVERITIES
 
-    keys = [(row, (row["id"], row.get("fingerprint", ""))) for row in rows]
+    keys = [(row, _names(row)) for row in rows]
     found = [row for row, names in keys if wanted in names]
     found = found or [row for row, names in keys if wanted and any(n.startswith(wanted) for n in names)]
     listed = "".join(f"\n  {_listed(row, rows)}" for row in (found or rows)[:LISTED])
@@ -104,6 +113,47 @@ def chosen(rows: Sequence[Mapping[str, Any]], wanted: str, run: str) -> Mapping[
             remedy="ask again",
         )
     return row
+
+
+def _row(finding: Finding) -> dict[str, Any]:
+    return {"title": finding.title, "file": finding.file, "line": finding.line}
+
+
+def _names(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """What a finding is called by; an uncertain one by the names of each of its members too."""
+    from prun_review.findingrows import group_of
+    from prun_review.keeping import apiece
+
+    ours = (row["id"], row.get("fingerprint", ""))
+    if row.get("class") != "uncertain":
+        return ours
+    return (*ours, *(name for one in apiece(group_of(row)) for name in _called(one)))
+
+
+def _called(group: Group) -> tuple[str, str]:
+    from prun_review.fingerprints import fingerprint
+
+    return group.id, fingerprint(group.case, group.lead)
+
+
+def of_one(group: Group, wanted: str) -> Group:
+    """The member of an uncertain finding that is meant, as a finding of its own; any other as it is."""
+    from prun_review.keeping import apiece
+
+    every = apiece(group)
+    if group.kind != "uncertain":
+        return group
+    found = [one for one in every if wanted in _called(one)]
+    found = found or [one for one in every if any(name.startswith(wanted) for name in _called(one))]
+    if len(found) != 1:
+        told = (f"{one.id} {one.severity}: {one.lead.title}" for one in every)
+        listed = "".join(f"\n  {one_line(line, 300)}" for line in told)
+        raise ConfigError(
+            f"{wanted[:200]!r} may be more than one defect, and each is answered for by itself:{listed}",
+            place="FINDING",
+            remedy="the id of one of them",
+        )
+    return found[0]
 
 
 def _until(text: str) -> str:
@@ -149,7 +199,8 @@ def _standing(text: str, place: str, made: Any) -> str:
 
     for one in parse(text, place, time.time()):
         same = one.kind == made.kind and one.subject == made.subject and not one.expired
-        if same and one.finding and level(one.finding.severity) >= level(made.finding.severity):
+        here = same and one.finding and (one.finding.quote or one.finding.line == made.finding.line)
+        if here and one.finding and level(one.finding.severity) >= level(made.finding.severity):
             return accepted(one)
     return ""
 

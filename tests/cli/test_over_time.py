@@ -254,6 +254,68 @@ def test_an_acceptance_settles_the_next_run_and_ends_with_its_day(root: Path) ->
     assert json.loads(call("gate", run.name, cwd=root)[1])["outcome"] == "FAIL"
 
 
+LOGGED = replace(
+    SQL,
+    title="Tokens are logged in clear text",
+    detail="Whoever reads the log can take over a session of another person.",
+    severity="high",
+    quote="log.info(token)",
+)
+TWO = (result(CODEX, SQL), result(SONNET, LOGGED))
+"""Near each other and of one category: one defect or two, nobody knows."""
+
+
+def outcome_of(root: Path, results: Iterable[Result], **fields: Any) -> str:
+    run = store(root, results, facts=replace(FACTS, **fields), now=1.8e9 + 9)
+    return str(json.loads(call("gate", run.name, cwd=root)[1])["outcome"])
+
+
+@pytest.mark.parametrize("finding", [SQL, LOGGED])
+def test_of_what_may_be_two_only_the_one_that_is_named_is_accepted(root: Path, finding: Finding) -> None:
+    run = store(root, TWO)
+    [row] = rows(run)
+    assert row["class"] == "uncertain"
+    [member] = [m for m in row["members"] if m["title"] == finding.title]
+    status, _, errors = accept(root, run.name, member["id"])
+    assert status == 0
+    assert f"{finding.severity} uncertain: {finding.title}" in tell(errors)
+    [one] = accepted(root)
+    assert (one.subject, one.also) == (fingerprint(CASE, finding), ())
+    both = (result(CODEX, LOGGED), result(SONNET, LOGGED))
+    for results in (TWO, both) if finding is SQL else (TWO,):
+        assert outcome_of(root, results, acceptances=(one,)) in ("FAIL", "INCOMPLETE")
+    assert accept(root, run.name, fingerprint(CASE, SQL if finding is LOGGED else LOGGED))[0] == 0
+    assert outcome_of(root, TWO, acceptances=accepted(root)) == "PASS"
+
+
+def test_what_may_be_two_is_listed_where_neither_is_named(root: Path) -> None:
+    run = store(root, (result(CODEX, SQL), result(SONNET, LOGGED)))
+    status, _, errors = accept(root, run.name, "f1-")
+    assert status == 2
+    assert "may be more than one defect, and each is answered for by itself" in tell(errors)
+    assert all(f.title in errors for f in (SQL, LOGGED))
+    assert not (root / "prun-accept.toml").exists()
+
+
+def test_every_title_that_is_accepted_is_told(root: Path) -> None:
+    run = store(root, FOUND)
+    errors = tell(accept(root, run.name, NAME)[2])
+    assert f"and so is what others said of it: {SQL_REWORDED.title} (src/auth.py:13)" in errors
+
+
+def test_a_baseline_holds_what_may_be_two_as_two(root: Path) -> None:
+    run = store(root, TWO)
+    assert call("baseline", run.name, "-o", "known.json", cwd=root)[0] == 0
+    entries = parse_baseline((root / "known.json").read_text(), "x").entries
+    assert {(k.finding.title, k.finding.severity, k.also) for k in entries} == {
+        (SQL.title, "critical", ()),
+        (LOGGED.title, "high", ()),
+    }
+    assert outcome_of(root, TWO, known=entries) == "PASS"
+    only = tuple(k for k in entries if k.finding.title == SQL.title)
+    assert outcome_of(root, (result(CODEX, LOGGED), result(SONNET, LOGGED)), known=only) == "FAIL"
+
+
 TORN = replace(SQL, grounding="ungrounded")
 
 
