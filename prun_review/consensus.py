@@ -17,6 +17,7 @@ from prun_review.fingerprints import fingerprint
 from prun_review.folding import Held, Member, Same, fold, highest
 from prun_review.groups import CLASSES, Came, Crossing, CrossPair, Group
 from prun_review.independence import known
+from prun_review.matching import crosscheck
 from prun_review.model import ExecutorInfo, Result
 from prun_review.pairing import Edge
 from prun_review.rulings import Rulings
@@ -180,9 +181,9 @@ def cross(
         _group(case, pool, at, list(dict.fromkeys(e for i in at for e in by_place.get(i, ()))), answered)
         for at in _gather(pool, edges)
     ]
-    counted = _counted(results)
+    counted, retold = _counted(results), _retold(results, same)
     every = (effects.examined(g, rulings, executors, _twins(g, pool, doubts)) for g in (*groups, *apart))
-    return Crossing(tuple(replace(g, came=_came(g, counted)) for g in every), tuple(pairs))
+    return Crossing(tuple(replace(g, came=_came(g, counted, retold)) for g in every), tuple(pairs))
 
 
 def _twins(group: Group, pool: Sequence[Held], doubts: Iterable[Edge]) -> set[str]:
@@ -202,11 +203,30 @@ def _counted(results: Iterable[Result]) -> dict[str, set[str]]:
     return units
 
 
-def _came(group: Group, counted: Mapping[str, set[str]]) -> tuple[Came, ...]:
-    """How often each holder's answers hold it; an answer that tells it twice counts once."""
+def _retold(results: Iterable[Result], same: Same | None) -> dict[str, set[str]]:
+    """Finding id -> the units whose sound answers by the same executor may tell it as well.
+
+    What came back in other words is no less there: whatever may be the same counts, or a finding would
+    pass as not reproduced because its reviewer never says it twice alike.
+    """
+    found: dict[str, set[str]] = {}
+    for one, other in combinations([r for r in results if r.ok], 2):
+        if one.executor != other.executor:
+            continue
+        mine, theirs = list(_members(one)), list(_members(other))
+        for pair in crosscheck([m.finding for m in mine], [m.finding for m in theirs], same=same):
+            if pair.left is not None and pair.right is not None:
+                found.setdefault(mine[pair.left].finding.id, set()).add(other.unit)
+                found.setdefault(theirs[pair.right].finding.id, set()).add(one.unit)
+    return found
+
+
+def _came(group: Group, counted: Mapping[str, set[str]], retold: Mapping[str, set[str]]) -> tuple[Came, ...]:
+    """How often each holder's answers hold it, in whatever words; an answer that tells it twice counts
+    once."""
     holding: dict[str, set[str]] = {}
     for member in group.members:
-        holding.setdefault(member.executor, set()).add(member.unit)
+        holding.setdefault(member.executor, set()).update({member.unit}, retold.get(member.finding.id, ()))
     return tuple(
         Came(name, len(units & counted[name]), len(counted[name]))
         for name, units in holding.items()

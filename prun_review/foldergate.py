@@ -221,9 +221,13 @@ def _choices(folder: Folder) -> list[_Row]:
 
 
 def _decided(counted: Ballots, need: str) -> bool:
+    """By voice: one whose answers are divided chose nothing, and is still one of those that were asked."""
     if need == "report":
         return True
-    return counted.winner is not None and (need == "majority" or not counted.dissent)
+    if need == "majority":
+        chose = sum(option == counted.winner for _, option in counted.voices)
+        return counted.winner is not None and 2 * chose > len(counted.voices)
+    return counted.winner is not None and not counted.dissent
 
 
 def _left_out(folder: Folder, changed: bool) -> list[_Row]:

@@ -18,7 +18,7 @@ class Came:
 
     executor: str
     times: int
-    """Sound answers that hold it."""
+    """Sound answers that hold it, or something that may be it in other words."""
     of: int
     """Sound answers to the case."""
 

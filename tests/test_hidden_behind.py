@@ -179,3 +179,22 @@ def test_a_refuted_finding_hides_no_second_of_another_repeat() -> None:
     units, results = [CODEX, AGAIN, SONNET], [said, again, result(SONNET)]
     refuted = examined((claim(said.findings[0].id, "high"), {"sonnet": REFUTE}))
     assert verdict(facts(), units, results, refuted) == "INCOMPLETE"
+
+
+def test_what_comes_back_in_other_words_is_reproduced() -> None:
+    """Both of two answers hold it, in words of which nobody can say whether they are the same."""
+    words = replace(
+        USERS,
+        title="Unescaped input reaches the database",
+        detail="Whoever controls the login can dump the table.",
+        quote=f"cur = {USERS.quote}",
+    )
+    often = facts(folders={FOLDER: Policy(reproducibility=0.75)})
+    other = unit("sonnet", repeat=2)
+    units = [CODEX, AGAIN, SONNET, other]
+    one_vendor = [result(CODEX, USERS), result(AGAIN, words), result(SONNET), result(other)]
+    assert verdict(often, units, one_vendor) == "INCOMPLETE"
+    crosswise = [result(CODEX, USERS), result(AGAIN, words), result(SONNET, words), result(other, USERS)]
+    assert verdict(often, units, crosswise) == "FAIL"
+    once = [result(CODEX, USERS), result(AGAIN), result(SONNET), result(other)]
+    assert verdict(often, units, once) == "PASS"

@@ -141,8 +141,8 @@ def _vendor(names: set[str], infos: Mapping[str, ExecutorInfo]) -> bool:
 # --- choices ----------------------------------------------------------------------------------
 
 
-def voted(votes: Mapping[str, list[str]], infos: Mapping[str, ExecutorInfo]) -> tuple[bool, str]:
-    """Whether all say the same, and what most say.
+def voted(votes: Mapping[str, list[str]], infos: Mapping[str, ExecutorInfo]) -> tuple[bool, bool]:
+    """Whether all say the same, and whether more than half of them do.
 
     Each executor has one vote, what it said most often; those that are not independent have one together,
     and none where they differ.
@@ -154,7 +154,8 @@ def voted(votes: Mapping[str, list[str]], infos: Mapping[str, ExecutorInfo]) -> 
         blocs = [b for b in blocs if b not in mine] + [{name}.union(*mine)]
     said = [{own[name] for name in bloc} for bloc in blocs]
     winner = _most([next(iter(options)) for options in said if len(options) == 1])
-    return bool(winner) and all(vote == winner for vote in own.values()), winner
+    most = 2 * sum(options == {winner} for options in said) > len(said)
+    return bool(winner) and all(vote == winner for vote in own.values()), bool(winner) and most
 
 
 def _most(options: Sequence[str]) -> str:

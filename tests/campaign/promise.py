@@ -261,11 +261,11 @@ class Judged:
                     choice = self.laid.of[unit.id].choice
                     votes.setdefault(unit.executor, []).append(choice.option if choice else "")
             asked += 1
-            one, winner = outside.voted(votes, self.infos)
+            one, most = outside.voted(votes, self.infos)
             agreeing += one if votes else oracle.either("a choice that nobody made", (True, False))
             if self.policy.choices == "unanimous" and not one:
                 self.codes.add(("INCOMPLETE", "choice-open"))
-            if self.policy.choices == "majority" and not winner:
+            if self.policy.choices == "majority" and not most:
                 self.codes.add(("INCOMPLETE", "choice-open"))
         if asked and agreeing / asked < self.policy.min_agreement:
             self.codes.add(("INCOMPLETE", "low-agreement"))
