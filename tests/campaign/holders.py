@@ -40,7 +40,7 @@ class Held:
     findings: list[Finding] = field(default_factory=list)
     """In the order reported."""
     answers: set[int] = field(default_factory=set)
-    """Which of its answers hold it."""
+    """Which of its answers tell of the topic."""
 
     @property
     def severity(self) -> str:
@@ -114,14 +114,19 @@ def defects(
 
 def _held(topic: str, results: Sequence[Result]) -> list[Held]:
     held: dict[tuple[str, str], Held] = {}
-    for n, result in enumerate(results):
+    for result in results:
         for finding in result.findings:
             if finding.grounding == "ungrounded" or said(finding)[0] != topic:
                 continue
             key = result.executor, said(finding)[1]
             mine = held.setdefault(key, Held(result.executor, *said(finding)))
             mine.findings.append(finding)
-            mine.answers.add(n)
+    for mine in held.values():  # in whatever words, and found in the tree or not
+        mine.answers = {
+            n
+            for n, r in enumerate(results)
+            if r.executor == mine.executor and any(said(f)[0] == topic for f in r.findings)
+        }
     return list(held.values())
 
 
