@@ -172,7 +172,8 @@ class TestPairs:
         found = {
             f["members"][0]["executor"]: (f["class"], f["examined"]) for f in project.report()["findings"]
         }
-        assert found == {"left": ("contested", "refuted"), "right": ("consensus", "confirmed")}
+        # right refutes what it holds the twin of
+        assert found == {"left": ("single", "unresolved"), "right": ("consensus", "confirmed")}
         assert same_verdict(project)["verdict"]["outcome"] == "FAIL"
 
     @pytest.mark.parametrize("other", ["no", "cannot-tell"])
@@ -193,6 +194,11 @@ FAULTS: dict[str, dict[str, Any]] = {
     "cannot tell": {"payload": opinion("cannot-tell", file=None, line=None, quote=None)},
     "a quote that is nowhere": {"payload": opinion("refute", quote="assert command.isalnum()")},
     "no quote": {"payload": opinion("refute", quote=None)},
+    "a scrap of code": {"payload": opinion("refute", quote="retu")},
+    "nothing read": {"payload": opinion("refute", conclusion="I was not able to read the files.")},
+    "the contrary of its word": {"payload": opinion("refute", reason="The defect is real, I confirm it.")},
+    "another file examined": {"payload": opinion("refute", examined=["panels/probe_app.py"])},
+    "findings beside it": {"payload": opinion("refute", findings=[{"title": "x", "severity": "high"}])},
     "a file that is not there": {"payload": opinion("refute", file="src/gone.py")},
     "another word": {"payload": opinion("steered")},
     "another form": {"payload": payload()},
