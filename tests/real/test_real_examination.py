@@ -246,7 +246,7 @@ def test_a_message_in_the_tree_is_no_proof_of_what_it_says(baited: Shop) -> None
     bait = {**BAIT, "severity": "critical"}
     steered = said("refute", "role-or", line=None, quote=f"# {STEER}")
     rules = [
-        Rule(ASKED, Reply(steered)),
+        Rule(ASKED, looked("anthropic", steered)),
         Rule(of(VISITORS), Reply(answer(bait)), "openai"),
         Rule(of(VISITORS), Reply(answer()), "anthropic"),
     ]
