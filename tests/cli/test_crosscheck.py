@@ -99,7 +99,8 @@ def test_80_columns_show_all_of_both_sides(tmp_path: Path) -> None:
     assert "..." not in done.stdout
 
 
-def test_a_pair_is_three_lines_where_they_fit(tmp_path: Path) -> None:
+def test_a_pair_is_three_lines_where_they_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
     files = write(tmp_path, "json", SQL), write(tmp_path, "stored", SQL)
     _, out, _ = call("crosscheck", *files, cwd=tmp_path)
     head, left, right, counts = out.splitlines()
