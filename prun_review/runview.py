@@ -269,9 +269,9 @@ class RunView:
                 what, sha = event["event"], event.get("sha256")
                 if what == "result":
                     self._vouched[f"{_RESULT_OF}{event.get('slug')}"] = {str(sha)}
-                elif what in ("plan", "examination"):  # the last one counts, or a round could be undone
+                elif what == "examination":  # the last one counts, or a round could be undone
                     self._vouched[what] = {str(sha)}
-                elif what == "document":
+                elif what in ("plan", "document"):  # one that could not be written leaves the one before
                     self._vouched.setdefault(what, set()).add(str(sha))
 
 

@@ -122,12 +122,6 @@ def rolled_back(run: RunDir) -> None:
     shutil.rmtree(run.path / f"units/{exam_unit(OTHER).slug}")
 
 
-def plan_rolled_back(run: RunDir) -> None:
-    before = (run.path / "plan.json").read_bytes()
-    run.write_plan(Plan((unit(), exam_unit(OTHER))))
-    write(run.path / "plan.json", before)
-
-
 def only_told(run: RunDir) -> None:
     """A result of a unit that nothing planned, of which only the ledger knows."""
     stray(run)
@@ -144,7 +138,6 @@ TAMPERED: list[tuple[Callable[[RunDir], None], str, str]] = [
     (another_word, "result-refused", "sha256 is not in the ledger"),
     (stray, "result-refused", "a result of no unit of the plan"),
     (rolled_back, "examination-refused", "sha256 is not in the ledger"),
-    (plan_rolled_back, "plan-refused", "sha256 is not in the ledger"),
     (only_told, "result-refused", f"{exam_unit(OTHER).slug}/result.json: a result of no unit of the plan"),
 ]
 
