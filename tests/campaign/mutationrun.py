@@ -28,7 +28,15 @@ from pathlib import Path
 from tests.campaign.sourcemutants import Finder, Site, sites
 
 ROOT = Path(__file__).resolve().parents[2]
-GATE = ("test_gate", "test_gate_rules", "test_policy", "test_change_gate", "test_explain", "test_document")
+GATE = (
+    "campaign/test_campaign_survivors",
+    "test_gate",
+    "test_gate_rules",
+    "test_policy",
+    "test_change_gate",
+    "test_explain",
+    "test_document",
+)
 TESTS = {
     "gate": GATE,
     "folders": GATE,
