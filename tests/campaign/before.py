@@ -53,9 +53,7 @@ def _both_known(
     stored = [
         (w, rank(_wordings(e)[0].severity)) for e in entries if e.case == defect.case for w in _wordings(e)
     ]
-    if not all(
-        any(said(w) == said(f) and most >= rank(f.severity) for w, most in stored) for f in defect.findings
-    ):
+    if not all(any(_again(w, f) and most >= rank(f.severity) for w, most in stored) for f in defect.findings):
         return False
     worded = all(any(plain(w) == plain(f) for w, _ in stored) for f in defect.findings)
     topics = {said(f) for f in defect.findings}
@@ -82,7 +80,13 @@ def _is_entry(defect: Defect, spoken: Sequence[Finding], wordings: Sequence[Find
     """
     if defect.kind == "ungrounded":
         return any(plain(f) == plain(w) for f in spoken for w in wordings)
-    return any(said(f) == said(w) for f in spoken for w in wordings)
+    return any(_again(w, f) for f in spoken for w in wordings)
+
+
+def _again(then: Finding, now: Finding) -> bool:
+    """Whether a finding of another time is this one: by what it says of the same code; what names no code is
+    known by its very words only."""
+    return plain(then) == plain(now) or (said(then) == said(now) and now.file is not None)
 
 
 def carried(
@@ -124,5 +128,6 @@ def _answers_for(a: Acceptance, one: Carried) -> bool:
         return False
     if a.finding.severity not in ORDER or rank(a.finding.severity) < rank(one.severity):
         return False
-    same = plain if one.kind == "ungrounded" else said
-    return any(same(a.finding) == same(f) for f in one.members)
+    if one.kind == "ungrounded":
+        return any(plain(a.finding) == plain(f) for f in one.members)
+    return any(_again(a.finding, f) for f in one.members)
