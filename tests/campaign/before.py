@@ -104,10 +104,9 @@ def carried(
 
 def _over(one: Carried, run: Run, blocking: Sequence[tuple[Defect, str]], found: Sequence[Defect]) -> bool:
     """Whether something as hard takes its place, a person answers for it, or it was refuted as severe."""
-    again = [said(f) for f in one.members]
 
     def is_it(defect: Defect) -> bool:
-        return any(said(f) in again for f in defect.findings)
+        return any(_again(then, now) for then in one.members for now in defect.findings)
 
     if any(
         is_it(d) and d.kind != "ungrounded" and (outcome == "FAIL" or one.outcome == "INCOMPLETE")
@@ -128,6 +127,5 @@ def _answers_for(a: Acceptance, one: Carried) -> bool:
         return False
     if a.finding.severity not in ORDER or rank(a.finding.severity) < rank(one.severity):
         return False
-    if one.kind == "ungrounded":
-        return any(plain(a.finding) == plain(f) for f in one.members)
-    return any(_again(a.finding, f) for f in one.members)
+    same = (lambda w, f: plain(w) == plain(f)) if one.kind == "ungrounded" else _again
+    return any(same(w, f) for w in _wordings(a) for f in one.members)
