@@ -12,6 +12,7 @@ import pytest
 from prun_review.model import Brief, Plan, Unit
 from prun_review.plugin.progress import summary
 from prun_review.process import reap
+from prun_review.rulings import Examination
 from tests.plugin.conftest import Project, payload
 
 WORKERS = pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["n0", "n2"])
@@ -120,6 +121,7 @@ class Standing:
 
     plan = Plan(tuple(Unit(str(n), str(n), "c", "panels", "codex", Brief("?")) for n in range(64)))
     results: Mapping[str, Any] = dict.fromkeys(map(str, range(37)))
+    examination = Examination()
 
     def __init__(self, flights: list[tuple[Unit, float, float]], pausing: int = 0) -> None:
         self.in_flight = lambda: flights
