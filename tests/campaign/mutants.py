@@ -127,6 +127,11 @@ def _first_word(words: Sequence[str]) -> str:
     return {"yes": "match", "no": "distinct"}.get(words[0], "unresolved") if words else "unresolved"
 
 
+def _one_voice(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(ruled, "_of_pair", _first_word)
+    everywhere(effects.of_pair, lambda ruling, executors: ruling.outcome)(patch)
+
+
 def _silence_refutes(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ruled, "_of_claim", lambda words, _: "confirmed" if "confirm" in words else "refuted")
     patch.setattr(effects, "_against", lambda *_: True)
@@ -146,7 +151,7 @@ EXAMINED = (
         everywhere(effects.of_pair, lambda ruling, executors: ruling.outcome),
         rare=True,
     ),
-    Mutant("the first word settles a pair", in_place(ruled, "_of_pair", _first_word), rare=True),
+    Mutant("the first word settles a pair", _one_voice, rare=True),
 )
 
 # --- what was known before --------------------------------------------------------------------
