@@ -5,7 +5,7 @@
 
 Each change is tried in a process of its own, on the syntax tree: no file is touched.  First a few hundred
 runs of the campaign, then the tests of the module.  With ``--state`` what was tried before is not tried
-again, as long as the module is the same.  The exit status is 1 where a change of a kind that ``--must`` names
+again, as long as the module is the same; what survived is, since a test may have come.  The exit status is 1 where a change of a kind that ``--must`` names
 survived, and 2 where the tests fail without any change.
 """
 
@@ -191,7 +191,7 @@ def _known(state: Path | None) -> dict[str, str]:
     if state is None or not state.exists():
         return {}
     entries = [json.loads(line) for line in state.read_text(encoding="utf-8").splitlines()]
-    return {entry["key"]: entry["fate"] for entry in entries}
+    return {entry["key"]: entry["fate"] for entry in entries if entry["fate"] != "survived"}
 
 
 def chosen(modules: Sequence[str], kinds: Sequence[str], sample: int, seed: int) -> list[Trial]:
