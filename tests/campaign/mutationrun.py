@@ -4,8 +4,8 @@
     python -m tests.campaign.mutationrun matching --sample 60 --seed 7 --state mutation.jsonl
 
 Each change is tried in a process of its own, on the syntax tree: no file is touched.  First a few hundred
-runs of the campaign, then the tests of the module.  With ``--state`` what was tried before is not tried
-again, as long as the module is the same; what survived is, since a test may have come.  The exit status is 1 where a change of a kind that ``--must`` names
+runs of the campaign, then the tests of the module.  With ``--state`` what was noticed before is not tried
+again, as long as the module is the same.  The exit status is 1 where a change of a kind that ``--must`` names
 survived, and 2 where the tests fail without any change.
 """
 
