@@ -12,6 +12,7 @@ from typing import Any
 
 from prun_review.policy import SEVERITIES as _SEVERITIES
 from prun_review.policy import Policy
+from prun_review.written import Check, Claim, Patch
 
 SEVERITIES = _SEVERITIES
 """From the least to the most severe."""
@@ -237,6 +238,8 @@ class Answer:
     """Where the contract asks for sources: every page that was fetched, blocked ones included."""
     body: str = ""
     """The prose of a ``prose`` answer, or what stood beside the payload."""
+    claim: Claim | None = None
+    """Where code was written: what the worker says of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,8 +247,8 @@ class Contract:
     """The form a valid answer has."""
 
     kind: str = "findings"
-    """``findings``, ``choice``, ``prose`` or ``examination`` (the second wave's own); more through the hook
-    ``prun_contracts``."""
+    """``findings``, ``choice``, ``prose``, ``change`` (code is written), ``task`` (the same, as ``cpo`` asks
+    for it) or ``examination`` (the second wave's own); more through the hook ``prun_contracts``."""
     options: tuple[str, ...] = ()
     """For ``choice``: the options, two or more.  For ``examination``: the words of the answer."""
     criteria: tuple[str, ...] = ()
@@ -291,6 +294,14 @@ class Brief:
     """With ``diff``: characters of the diff that one prompt holds; over it the case is split by file."""
     exhibits: tuple[Exhibit, ...] = ()
     """What others said and the prompt is about."""
+    mode: str = "review"
+    """``review``: the worker only looks; ``write``: it changes a throwaway copy of the tree."""
+    writes: tuple[str, ...] = ()
+    """With ``write``: patterns of what it may touch; empty: anything."""
+    spares: tuple[str, ...] = ()
+    """With ``write``: patterns of what it must not touch, whatever ``writes`` says."""
+    verify: tuple[str, ...] = ()
+    """With ``write``: shell commands that the harness runs on base and patch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -424,6 +435,10 @@ class Result:
     seconds: float = 0.0
     suppressed: tuple[Finding, ...] = ()
     fingerprint: str = ""
+    patch: Patch | None = None
+    """Where code was written: what the copy held beyond its base, whatever the answer says."""
+    checks: tuple[Check, ...] = ()
+    """What the harness ran on it, in the order of ``Brief.verify``."""
 
     def __repr__(self) -> str:
         """``<Result valid panels/probe_x.py::probe[codex] 2 findings>``, or why there is none."""

@@ -15,6 +15,7 @@ from prun_review.model import Answer, Brief, Contract, Exit, Plan, Reading, Resu
 
 if TYPE_CHECKING:
     from prun_review.redaction import Spot
+    from prun_review.written import Check, Patch
 
 # --- executors: build a command, read its output; they start nothing -------------------------
 
@@ -305,6 +306,46 @@ class Redactor(Protocol):
         """The content of the file ``name`` as reviewers may see it: of the same length, with the same
         lines.  ``blob`` is its id, or empty.  ``UnsearchedError`` of :mod:`prun_review.redaction` where the
         search takes too long: such a file is shown to nobody."""
+
+
+# --- code-writing units ---------------------------------------------------------------------
+
+
+class Copy(Protocol):
+    """A throwaway copy of the tree for one attempt."""
+
+    path: Path
+    """Its work tree: what the worker may write."""
+    base: str
+    """SHA of the commit that it was made of."""
+    notes: tuple[str, ...]
+    """What the worker must know of it, one line each: LFS pointers, submodules, files that are masked."""
+
+    def harvest(self, unit: Unit) -> Patch:
+        """What it holds beyond its base, with every breach of the unit's scope; ``change.patch`` is written
+        beside the attempt.  Nothing that the worker left is executed.  ``TreeError`` where it cannot be
+        read; :attr:`marker` is set before."""
+
+    @property
+    def marker(self) -> str | None:
+        """The content of ``.claude-task-complete`` (at most 64 KiB); None where there is none."""
+
+    def keep(self) -> str:
+        """Leave it where it is for a person; the path."""
+
+    def close(self) -> None:
+        """Remove it, unless it is kept; a second call does nothing."""
+
+
+class Workbench(Protocol):
+    """Makes copies, and runs commands on what was written."""
+
+    def open(self, unit: Unit, out: Path) -> Copy:
+        """A fresh copy for the attempt ``out`` of a unit; ``TreeError`` where there is none to be had."""
+
+    def check(self, patch: Patch, commands: Sequence[str], stop: Callable[[], str]) -> tuple[Check, ...]:
+        """Run commands one after the other on a fresh copy of base and patch, contained where that is
+        possible, all of them even where one fails.  ``stop()`` says why to end early, or nothing."""
 
 
 # --- contracts ------------------------------------------------------------------------------
