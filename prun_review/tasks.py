@@ -140,6 +140,43 @@ class Manifest:
 
 # --- what became of it ----------------------------------------------------------------------
 
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A change that could not be put onto what was accepted before it."""
+
+    task: str
+    """Whose change it is."""
+    paths: tuple[str, ...]
+    """The files that clash, sorted."""
+    text: str = ""
+    """The clashing places as git shows them, masked; at most 20,000 characters."""
+    onto: str = ""
+    """SHA of the commit with all that was accepted: what the task is opened again on."""
+    others: tuple[str, ...] = ()
+    """Ids of the accepted tasks that touched the same files, in the order they were accepted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Integration:
+    """All accepted changes of a run put together, and what was run on the whole."""
+
+    status: str
+    """``whole``: everything is in it and every check passed; ``conflicts``: some change is not in it;
+    ``failed``: a check did not pass, or something else went wrong."""
+    branch: str = ""
+    """Its name in the run's own object store."""
+    head: str = ""
+    """SHA of its last commit."""
+    conflicts: tuple[Conflict, ...] = ()
+    """Those that were not settled."""
+    checks: tuple[Check, ...] = ()
+    """Validations and the project's own tests, run on the whole."""
+    applied: str = ""
+    """The branch of the user's repository that it was fetched into; empty where it was not."""
+    message: str = ""
+
+
 PENDING, RUNNING, SUCCEEDED, FAILED, SKIPPED, NOT_RUN = (
     *("pending", "running", "succeeded", "failed"),
     *("skipped", "not-run"),
@@ -157,7 +194,7 @@ class Outcome:
     ``not-run`` (the run ended, or was told not to, before it)."""
     reason: str = ""
     """Stable code: ``ok``, ``timeout``, ``no-marker``, ``says-incomplete``, ``contradicted``, ``breach``,
-    ``verify``, ``conflict``, ``dependency``, ``validation``, ``panel``, ``stopped``..."""
+    ``verify``, ``conflict``, ``dependency``, ``validation``, ``panel``, ``stopped``, ``not-selected``..."""
     message: str = ""
     executor: str = ""
     vendor: str = ""
@@ -174,6 +211,10 @@ class Outcome:
     checks: tuple[Check, ...] = ()
     commit: str = ""
     """SHA of the integration commit that holds its change; empty until it is accepted."""
+    conflict: Conflict | None = None
+    """The last one that opened it again, or ended it; None where there was none."""
+    asked: str = ""
+    """sha256 over the task as it was when it was dispatched; empty before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +244,7 @@ class WaveOutcome:
     base: str = ""
     """SHA of the commit that its tasks start from."""
     head: str = ""
-    """SHA of the commit with all its accepted changes; empty until they are put together."""
+    """SHA of the commit with its accepted changes so far; empty until they are put together."""
     validation: Check | None = None
     """None where the wave names none, or it was not reached."""
     reviews: tuple[Review, ...] = ()
@@ -222,3 +263,5 @@ class Course:
     """SHA of the commit that the run starts from."""
     stopped: str = ""
     """Why it ended early, in words."""
+    reopen: int = 1
+    """How often a conflict may open one task again."""
