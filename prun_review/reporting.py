@@ -14,7 +14,7 @@ from prun_review.independence import dependence
 from prun_review.model import ExecutorInfo, Plan
 from prun_review.ports import Executor, Renderer
 from prun_review.renderers.escape import one_line, plain
-from prun_review.renderers.terminal import Terminal
+from prun_review.renderers.terminal import ALL, Terminal
 from prun_review.verdict import number
 
 LINE = 1000
@@ -133,8 +133,12 @@ def write_reports(
     document: Mapping[str, Any],
     renderers: Mapping[str, Renderer],
     wanted: Sequence[str],
+    detail: int = ALL,
 ) -> str:
-    """Write every wanted report and give the terminal text.  A report that fails is told, not hidden."""
+    """Write every wanted report and give the terminal text, as long as ``detail`` says.
+
+    A report that fails is told, not hidden.
+    """
     files: dict[str, str] = {}
     extra: list[str] = []
     for entry in wanted:
@@ -150,7 +154,7 @@ def write_reports(
     except RunDirError as error:
         extra.insert(0, f"the reports could not be written: {error}")
     extra.append(f"answers and logs: {_short(store.path, root)}/units/")
-    return Terminal(extra=extra)(document)
+    return Terminal(extra=extra, detail=detail)(document)
 
 
 def _write_to(path: Path, text: str) -> list[str]:

@@ -27,10 +27,12 @@ from prun_review.pool import Pool, unanswered
 from prun_review.ports import Executor, Launcher
 from prun_review.process.launch import ProcessLauncher
 from prun_review.programs import Programs, forbidden
+from prun_review.renderers.terminal import ALL
 from prun_review.replay import Replay
 from prun_review.reporting import announcement, sendable, write_reports
 from prun_review.rulings import Examination
 from prun_review.secondwave import Means, SecondWave
+from prun_review.verdict import number
 
 if TYPE_CHECKING:
     from prun_review.resume import TakenOver
@@ -163,7 +165,7 @@ class Review:
         if dispatching:
             programs.locate(used, forbidden(reviewed(self.root, self.config), head.tree.names, self.root))
         plan, broken = head.plan(proposals, programs.version)
-        self.plan = replace(plan, partial=f"{len(plan.units)} units, {partial}" if partial else "")
+        self.plan = replace(plan, partial=f"{number(len(plan.units), 'unit')}, {partial}" if partial else "")
         refused = {unit: ("brief", why) for unit, why in broken.items()}
         if replay:
             refused = {**replay.refusals(self.plan), **refused}
@@ -294,7 +296,8 @@ class Review:
         for note in taken.notes:
             say(f"resume: {note}")
         whence = ", ".join(taken.runs) or "nothing: no stored run has a valid result of these units"
-        say(f"resumed from {whence}: {len(taken.results)} of {len(self.plan.units)} units taken over")
+        taken_over = f"{len(taken.results)} of {number(len(self.plan.units), 'unit')} taken over"
+        say(f"resumed from {whence}: {taken_over}")
         self._take_all(taken.results, stored=True)
 
     def _settle_again(self, replay: Replay, refused: Collection[str], say: Callable[[str], None]) -> None:
@@ -451,8 +454,13 @@ class Review:
 
     # --- after it ---------------------------------------------------------------------------
 
-    def finish(self, *, stopped: str, reported: Collection[str] | None, items_failed: int) -> Outcome:
-        """Conclude, write document and reports.  ``reported`` None: not compared with the plan."""
+    def finish(
+        self, *, stopped: str, reported: Collection[str] | None, items_failed: int, detail: int = ALL
+    ) -> Outcome:
+        """Conclude, write document and reports.  ``reported`` None: not compared with the plan.
+
+        ``detail``: how long the terminal report is, see :mod:`prun_review.renderers.terminal`.
+        """
         store = self.open_store()
         if self._open:
             self.stop("stopped", stopped or "the session ended before this unit did")
@@ -475,7 +483,7 @@ class Review:
         )
         store.write_document(built)
         renderers = extensions.renderers(self.extensions)
-        text = write_reports(self.root, store, built, renderers, self.config.report)
+        text = write_reports(self.root, store, built, renderers, self.config.report, detail)
         self.close()
         return Outcome(document.verdict_of(built), built, text)
 

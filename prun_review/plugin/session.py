@@ -19,6 +19,8 @@ from prun_review.model import Result
 from prun_review.planning import Proposal
 from prun_review.plugin.scope import PATTERN
 from prun_review.renderers.escape import plain
+from prun_review.renderers.terminal import ALL, BRIEF
+from prun_review.renderers.verdictlines import failure
 from prun_review.reporting import trouble
 from prun_review.verdict import number
 
@@ -178,11 +180,10 @@ class ReviewSession:
             stopped=stopped,
             reported=None if stopped else self.reported,
             items_failed=len(self.failed),
+            detail=min(max(self.config.option.verbose + 1, BRIEF), ALL),  # -q, nothing, -v
         )
-        verdict = self.outcome.verdict
-        if verdict.outcome != "PASS":
-            lines = [verdict.line, *(f"[{r.code}] {r.text}" for r in verdict.reasons if r.outcome != "PASS")]
-            self._report_gate("\n".join(lines))
+        if self.outcome.verdict.outcome != "PASS":
+            self._report_gate(failure(self.outcome.document))
 
     def _nothing_planned(self, exitstatus: int) -> None:
         """Panels were named and no probe was asked: only commands that just look may be green."""

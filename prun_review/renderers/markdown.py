@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from prun_review.renderers import agreeing, changes, deciding, evidence, particulars, settled, view, wave
+from prun_review.renderers import (
+    agreeing,
+    changes,
+    deciding,
+    evidence,
+    particulars,
+    settled,
+    verdictlines,
+    view,
+    wave,
+)
 from prun_review.renderers.defects import findings
 from prun_review.renderers.escape import code, fence, markdown
 from prun_review.renderers.markup import page, table, title
@@ -60,12 +70,13 @@ def _verdict(document: Document) -> Iterator[str]:
         yield ""
         rows = [[code(folder), markdown(outcome)] for folder, outcome in verdict["folders"].items()]
         yield from table(["folder", "verdict"], rows)
-    if verdict.get("reasons"):
+    if reasons := verdictlines.lines(document):
         yield ""
-        for reason in verdict["reasons"]:
-            folder = f" ({code(reason['folder'])})" if reason["folder"] else ""
-            head = f"{markdown(view.weight(reason))} {code(reason['code'])}"
-            yield f"- {head}: {markdown(reason['text'])}{folder}"
+        for reason in reasons:
+            folders = f" ({', '.join(map(code, reason.folders))})" if reason.folders else ""
+            yield f"- {markdown(reason.weight)} {code(reason.code)}: {markdown(reason.text)}{folders}"
+        if told := wave.to_settle(document):
+            yield f"- {markdown(told)}"
 
 
 def _finished(document: Document) -> str:

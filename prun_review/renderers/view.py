@@ -208,7 +208,11 @@ def _cost(used: Mapping[str, Any]) -> str:
 
 
 def pair_lines(document: Document) -> list[str]:
-    """How many findings of which executors were paired: one line per pair of executors."""
+    """How many findings of which executors were paired: one line per pair of executors.
+
+    Findings are compared between every two executors, so one that nobody else holds is alone once for
+    each of the others; the line says so.
+    """
     joined: dict[str, dict[str, int]] = {}
     alone: dict[str, int] = {}
     for pair in rows(document, "pairs"):
@@ -220,4 +224,5 @@ def pair_lines(document: Document) -> list[str]:
         else:
             alone[sides[0]] = alone.get(sides[0], 0) + 1
     lines = [f"{who}: {', '.join(f'{n} {what}' for what, n in c.items())}" for who, c in joined.items()]
-    return lines + ([f"alone: {', '.join(f'{who} {n}' for who, n in alone.items())}"] if alone else [])
+    told = ", ".join(f"{who} {n}" for who, n in alone.items())
+    return lines + ([f"alone (counted once for each other executor): {told}"] if alone else [])

@@ -77,7 +77,7 @@ def to_settle(document: Document) -> str:
         return ""
     more = f" (also {some(names[1:])})" if names[1:] else ""
     accept = f"prun-review accept {document['run_id']} {names[0]} --by NAME --reason TEXT"
-    return f"to settle: {accept}{more}"
+    return f"to settle: mend it, or answer for it by name: {accept}{more}"
 
 
 def failed(document: Document) -> tuple[Point, ...]:

@@ -63,7 +63,7 @@ SOURCES: 2 of 3 pages blocked
 
 PAIRS
   codex / sonnet: 1 match
-  alone: sonnet 1
+  alone (counted once for each other executor): sonnet 1
 
 CHOICES
   panels/design/probe_ledger.py::probe_ledger_format: no common choice; dissent:

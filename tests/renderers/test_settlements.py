@@ -227,7 +227,8 @@ def test_what_a_person_can_settle_says_how_once() -> None:
     document = agreed.document(findings=[failing, *opened])
     out = Terminal(width=300)(document)
     command = f"prun-review accept {document['run_id']} {agreed.F1} --by NAME --reason TEXT"
-    assert f"\n  to settle: {command} (also f1-00000000000000aa)\n" in out
+    how = f"to settle: mend it, or answer for it by name: {command}"
+    assert out.endswith(f"\n  {how} (also f1-00000000000000aa)\n")
     strange = agreed.finding("nonsense", "of a class nobody knows", blocking=True, outcome="INCOMPLETE")
     for none in ([failing], [strange], [agreed.finding("single", "passes")]):
         assert "to settle" not in Terminal(width=300)(agreed.document(findings=none))
