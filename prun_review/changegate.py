@@ -230,8 +230,11 @@ def parts(one: Carried) -> list[Carried]:
     """A blocker that may be more than one defect as each of them: none settles another."""
     if one.kind != "uncertain" and not apart(one.members):
         return [one]
+    worse = all(level(f.severity) < level(one.severity) for f in one.members)  # as an examiner said
     return [
-        replace(one, finding=f"{one.finding} {n}", severity=f.severity, members=(f,))
+        replace(
+            one, finding=f"{one.finding} {n}", severity=one.severity if worse else f.severity, members=(f,)
+        )
         for n, f in enumerate(one.members, 1)
     ]
 
@@ -247,6 +250,7 @@ def _as_severe(group: Group, one: Carried) -> bool:
 
 
 def again(one: Carried, held: Iterable[Finding]) -> bool:
-    """Whether one of these findings is the carried one: by its name, or of the same code in other words."""
-    olds = [Defect("", (finding,), standing=True) for finding in held]
+    """Whether one of these findings of the same tree is the carried one: by its name at its place, or of the
+    same code in other words."""
+    olds = [Defect("", (finding,), standing=True, same_tree=True) for finding in held]
     return bool(track(olds, [Defect("", one.members)]).found)

@@ -17,7 +17,7 @@ from prun_review import document, rundir
 from prun_review.changegate import again, parts
 from prun_review.errors import RunDirError
 from prun_review.findingrows import group_of
-from prun_review.folding import Same
+from prun_review.folding import Same, level
 from prun_review.model import Carried, Reason, RunFacts
 from prun_review.runview import DOCUMENT, RunView
 from prun_review.verdict import worst
@@ -148,9 +148,10 @@ def _carried(path: Path, row: Mapping[str, Any]) -> Carried:
 
 
 def _add(found: list[Carried], more: Iterable[Carried]) -> None:
-    """Each defect once: what a newer run holds at least as hard is not told again."""
+    """Each defect once: what a newer run holds at least as hard, and for as severe, is not told again."""
     for one in more:
         newer = [c for c in found if worst((c.outcome, one.outcome)) == c.outcome]
+        newer = [c for c in newer if level(c.severity) >= level(one.severity)]
         if not all(any(again(part, c.members) for c in newer) for part in parts(one)):
             found.append(one)
 

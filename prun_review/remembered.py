@@ -19,6 +19,7 @@ from prun_review.errors import ConfigError
 from prun_review.grounding import ground
 from prun_review.model import Acceptance, Finding, Known
 from prun_review.ports import Reader
+from prun_review.sameness import HERE, NEAR, REPEATED
 from prun_review.settling import GONE
 
 
@@ -165,7 +166,8 @@ class _Moved:
 
 class _Places:
     """Where stored findings stand now: their files under the names that these have now, their lines where
-    the quote is, and as grounding whether it stands there once, several times or no more.  All are looked
+    the quote is, and as grounding whether it stands there once, several times (and still where it was) or
+    no more.  All are looked
     up together, because each file is read through git."""
 
     def __init__(self, tree: Tree) -> None:
@@ -196,8 +198,10 @@ class _Places:
         counted = [replace(f, line=None, end_line=None) for f in here]
         found = ground([*here, *counted], self._tree.read, names=self._names)
         for n, (key, moved) in enumerate(quoted.items()):
-            grounding = found[len(here) + n].grounding
-            placed = replace(moved.finding, line=found[n].line, grounding=grounding)
+            grounding, line = found[len(here) + n].grounding, found[n].line
+            if grounding == REPEATED and line and abs(line - (moved.finding.line or line)) <= NEAR:
+                grounding = HERE
+            placed = replace(moved.finding, line=line, grounding=grounding)
             self._wanted[key] = _Moved(placed, moved.note)
 
     def _moved(self, commit: str, finding: Finding) -> _Moved:

@@ -9,6 +9,7 @@ stand, what they name.  What is in doubt is not the same.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 
 from prun_review.fingerprints import words
 from prun_review.model import Finding
@@ -19,9 +20,9 @@ NEAR = 3
 SHARE = 0.6
 """Of the visible characters of each of two quotes, in whole lines that both hold."""
 
-STANDS, REPEATED, GONE = "exact", "moved", "ungrounded"
+STANDS, REPEATED, HERE, GONE = "exact", "moved", "line-only", "ungrounded"
 """What became of the quote of an earlier finding in the later tree, in the words of grounding: it stands
-there once, several times, or no more."""
+there once; several times; several times, and still where it was, so only the line tells; or no more."""
 
 
 def one_defect(old: Finding, new: Finding, *, standing: bool) -> bool:
@@ -36,8 +37,9 @@ def one_defect(old: Finding, new: Finding, *, standing: bool) -> bool:
     if between is None:
         return False
     if old.quote and new.quote:
-        stands = standing and old.grounding in (STANDS, REPEATED)
-        return share_code(old.quote, new.quote) and (between <= NEAR or not stands)
+        stands = standing and (old.grounding in (STANDS, REPEATED, HERE) or _side(old) == "old")
+        moved = not stands and _most(old.quote, new.quote)
+        return share_code(old.quote, new.quote) and (between <= NEAR or moved)
     gone = standing and bool(old.quote) and old.grounding == GONE
     return between <= NEAR and not gone
 
@@ -53,24 +55,67 @@ def one_place(old: Finding, new: Finding) -> bool:
     )
 
 
+def elsewhere(old: Finding, new: Finding, *, standing: bool) -> bool:
+    """Whether of two findings of one name the later stands where the earlier one is known not to be.
+
+    Code that stands several times, and still where it was, is a copy at any other place; and a line that a
+    change takes away says nothing of a like line that another one takes.
+    """
+    between = gap(old, new)
+    certain = _side(old) == "old" or (standing and bool(old.quote) and old.grounding == HERE)
+    return certain and between is not None and between > NEAR
+
+
 def share_code(a: str, b: str) -> bool:
-    """Whether one quote holds the other, or a good part of both is the same whole lines."""
+    """Whether one quote holds the other with little around it, or a good part of both is the same whole
+    lines."""
     mine, theirs = ("".join(text.split()) for text in (a, b))
-    short, long = sorted((mine, theirs), key=len)
-    if mine == theirs or (len(short) >= MIN_QUOTE and short in long):
+    if mine == theirs:
+        return True
+    (short, _), (long, text) = sorted(((mine, a), (theirs, b)), key=lambda pair: len(pair[0]))
+    if len(short) >= MIN_QUOTE and short in long and _around(short, text) <= NEAR:
         return True
     both = _lines(a) & _lines(b)
     return sum(map(len, both)) >= SHARE * len(long)
 
 
+def _around(short: str, text: str) -> int:
+    """Lines of a quote before what it holds of another one, or after it, whichever are more: what stands
+    farther away may be another defect."""
+    lines = [line for line in ("".join(line.split()) for line in text.splitlines()) if line]
+    ends = list(accumulate(map(len, lines)))
+    start = "".join(lines).index(short)
+    before = sum(end <= start for end in ends)
+    after = sum(end - len(line) >= start + len(short) for end, line in zip(ends, lines, strict=True))
+    return max(before, after)
+
+
+def _most(a: str, b: str) -> bool:
+    """Whether one quote is a good part of the other, by what is seen of it."""
+    short, long = sorted(len("".join(text.split())) for text in (a, b))
+    return short >= SHARE * long
+
+
 def apart(findings: Sequence[Finding]) -> bool:
-    """Whether some of these quote code that none of the others shares: they may be more than one defect."""
-    quotes = [f.quote for f in findings if f.quote]
-    joined, left = quotes[:1], quotes[1:]
-    while near := [q for q in left if any(share_code(q, other) for other in joined)]:
+    """Whether some of these stand where none of the others does, or quote code that none of them shares:
+    they may be more than one defect.  What quotes nothing joins nothing."""
+    quoted = [f for f in findings if f.quote] or list(findings)
+    joined, left = quoted[:1], quoted[1:]
+    while near := [f for f in left if any(_together(f, other) for other in joined)]:
         joined += near
-        left = [q for q in left if q not in near]
-    return bool(left)
+        left = [f for f in left if f not in near]
+    return bool(left) or not all(any(_together(f, other) for other in quoted) for f in findings)
+
+
+def _together(a: Finding, b: Finding) -> bool:
+    """Whether two findings of one group are at one place."""
+    between = gap(a, b)
+    one_file = place_of(a).file == place_of(b).file
+    if a.quote and b.quote:
+        near = between is None or between <= NEAR
+        return one_file and near and _side(a) == _side(b) and share_code(a.quote, b.quote)
+    nowhere = a.line is None and b.line is None
+    return one_file and (nowhere if between is None else between <= NEAR)
 
 
 def gap(a: Finding, b: Finding) -> int | None:

@@ -157,6 +157,8 @@ def _carried(one: Carried) -> Defect:
 
 
 def _defect(case: str, members: tuple[Finding, ...], severity: str, kind: str) -> Defect:
-    """What is only perhaps one defect must be known in all its members."""
+    """What is only perhaps one defect must be known in all its members; of one defect, who quotes no code
+    does not stand for who does."""
     several = kind == "uncertain" or apart(members)
-    return Defect(case, members, severity, comparable=kind != "ungrounded", several=several)
+    told = members if several else tuple(f for f in members if f.quote) or members
+    return Defect(case, told, severity, comparable=kind != "ungrounded", several=several)

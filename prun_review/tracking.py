@@ -20,7 +20,7 @@ from prun_review.fingerprints import core, name
 from prun_review.folding import level
 from prun_review.matching import crosscheck
 from prun_review.model import Finding, Pair
-from prun_review.sameness import REPEATED, one_defect, one_place
+from prun_review.sameness import HERE, NEAR, REPEATED, elsewhere, gap, one_defect, one_place
 
 BY_NAME = "same fingerprint"
 
@@ -46,6 +46,8 @@ class Defect:
     before: bool = False
     """Of an earlier one: it was there before the change that the later time reviews, so what that change
     added is none of it."""
+    same_tree: bool = False
+    """Of an earlier one: the later time looks at the very same tree, where nothing has moved."""
 
 
 class Track(NamedTuple):
@@ -111,10 +113,15 @@ def track(old: Sequence[Defect], new: Sequence[Defect]) -> Tracks:
 
 
 def _parts(defect: Defect) -> list[Defect]:
-    """What is looked for one by one."""
+    """What is looked for one by one.  What an examiner took for more severe than all who hold it is so in
+    each of them."""
     if not defect.several:
         return [defect]
-    return [replace(defect, wordings=(f,), severity=f.severity, several=False) for f in defect.wordings]
+    worse = all(level(f.severity) < level(defect.severity) for f in defect.wordings)
+    return [
+        replace(defect, wordings=(f,), severity=defect.severity if worse else f.severity, several=False)
+        for f in defect.wordings
+    ]
 
 
 def _joined(book: _Book, parts: Sequence[tuple[int, Defect]]) -> Tracks:
@@ -223,7 +230,9 @@ class _Book:
             j
             for j, n in spot.news
             if one_place(kept, self.new_cores[j][n])
-            and not (self.added[j] and _copied(earlier, kept, spot.line))
+            and not elsewhere(kept, self.new_cores[j][n], standing=earlier.standing)
+            and not (earlier.same_tree and _far(kept, self.new_cores[j][n]))
+            and not (self.added[j] and _copied(earlier, kept, self.new_cores[j][n]))
         ]
 
     def _take(self, wording: _Wording, spot: _Spot) -> None:
@@ -312,9 +321,19 @@ def _cores(defect: Defect, cases: Collection[str]) -> tuple[Finding, ...]:
     return tuple(replace(core(f), grounding=f.grounding) for f in defect.wordings)
 
 
-def _copied(old: Defect, kept: Finding, line: int) -> bool:
-    """Whether code that a change added on a line may be a copy of the earlier one, which stands still."""
-    return old.standing and kept.grounding == REPEATED and (old.before or kept.line != line)
+def _copied(old: Defect, kept: Finding, new: Finding) -> bool:
+    """Whether code that a change added may be a copy of the earlier one, which stands still: what quotes
+    nothing cannot show that it was moved."""
+    if not kept.quote:
+        return old.before or _far(kept, new)
+    repeated = kept.grounding in (REPEATED, HERE)
+    return old.standing and repeated and (old.before or kept.line != new.line)
+
+
+def _far(old: Finding, new: Finding) -> bool:
+    """Whether two findings of one name stand at two places."""
+    between = gap(old, new)
+    return between is not None and between > NEAR
 
 
 class _Both(NamedTuple):

@@ -142,7 +142,7 @@ def test_a_copy_that_a_change_adds_is_not_what_was_known(repo: Path) -> None:
     commit(repo)
     write(repo, {"known.json": baseline()})
     found = look(repo, base=base)
-    assert found.known == (there("moved"),)
+    assert found.known == (there("line-only"),)
     assert held(found, FOUND) == 1
     assert held(found, replace(FOUND, line=81, placement="added")) == 0
     assert held(found, replace(FOUND, placement="added")) == 0  # which of the two was there is not known

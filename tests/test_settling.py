@@ -142,7 +142,7 @@ def test_acceptances_of_other_kinds_settle_no_finding() -> None:
 
 
 def test_any_member_of_a_group_finds_it() -> None:
-    done = laid(group(PERHAPS, LEAK, SQL), known=(known(SQL),))
+    done = laid(group(PERHAPS, replace(LEAK, file=SQL.file, line=14), SQL), known=(known(SQL),))
     assert set(done.known) == {"u#1"}
     done = laid(group(PERHAPS, SQL_REWORDED), known=(known(SQL),))
     assert set(done.known) == {"u#1"}
@@ -317,7 +317,7 @@ def carry(*members: Finding, **fields: object) -> Carried:
     ("one", "by", "answered"),
     [
         (carry(SQL), accepted(SQL), True),
-        (carry(LEAK, SQL_REWORDED), accepted(SQL), True),
+        (carry(replace(LEAK, file=SQL.file, line=14), SQL_REWORDED), accepted(SQL), True),
         (carry(PERHAPS), accepted(SQL), False),
         (carry(SQL), accepted(SQL, expired=True), False),
         (carry(SQL), accepted(replace(SQL, severity="high")), False),
