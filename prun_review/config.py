@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import posixpath
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -264,10 +265,18 @@ def _set(config: Config, name: str, value: Any, place: str) -> Config:
 def _folders(config: Config, value: Any, place: str) -> dict[str, Policy]:
     if not isinstance(value, Mapping):
         raise ConfigError("folders must be a table of tables", place=place, remedy=_FOLDERS_EXAMPLE)
-    return {
-        str(name).strip("/"): _table(config.gate, table, f'{place[:-1]}.folders."{name}"]')
-        for name, table in value.items()
-    }
+    found: dict[str, Policy] = {}
+    for name, table in value.items():
+        folder = str(name).strip("/")
+        # A second spelling of a folder would be a policy that holds nowhere.
+        if folder in found or folder != posixpath.normpath(folder):
+            raise ConfigError(
+                f"folders names {name!r}, " + ("twice" if folder in found else "in a roundabout way"),
+                place=place,
+                remedy=f'one table, folders."{posixpath.normpath(folder)}"',
+            )
+        found[folder] = _table(config.gate, table, f'{place[:-1]}.folders."{name}"]')
+    return found
 
 
 _FOLDERS_EXAMPLE = '[tool.prun_review.folders."panels/design"] with mode = "report"'

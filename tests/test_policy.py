@@ -257,3 +257,17 @@ def test_the_line_that_is_shown_is_one() -> None:
     results = (result(PAIR[0], high, leak), result(PAIR[1], other))
     said = verdict(PAIR, results, folders={FOLDER: policy}, acceptances=(person,))
     assert f"`{said.line}`" in " ".join(SECTION.split())
+
+
+@pytest.mark.parametrize("name", ["panels//x", "panels/./x", "panels/y/../x", "./panels/x", "", "/"])
+def test_a_folder_has_one_spelling(name: str) -> None:
+    """Another one would hold nowhere, and nobody would miss it."""
+    with pytest.raises(ConfigError, match="roundabout"):
+        load({"folders": {name: {"medium": "any"}}})
+
+
+def test_a_folder_has_one_policy() -> None:
+    for names in (("panels/x", "panels/x/"), ("panels/x/", "panels/x")):
+        with pytest.raises(ConfigError, match="twice"):
+            load({"folders": {name: {"medium": "any"} for name in names}})
+    assert load({"folders": {"panels/x/": {"medium": "any"}}}).policy("panels/x/y").medium == "any"
