@@ -29,6 +29,8 @@ from prun_review.model import (
 )
 from prun_review.policy import Policy
 from prun_review.renderers.comparison import render
+from prun_review.renderers.comparisonpage import text as as_text
+from prun_review.renderers.escape import columns
 from tests import gatekit
 from tests.gatekit import CASE, FOLDER, LEAK, PERHAPS, SQL, SQL_REWORDED, STYLE, choose, lost, result, unit
 
@@ -260,6 +262,10 @@ def test_who_changed_their_mind_and_why() -> None:
     assert "**codex** went from jsonl to sqlite (confidence 0.70 to 0.70)." in page
     assert "Said before what would change its mind: a benchmark" in page
     assert "| jsonl | speed | 5: it appends | 2: measured |" in page
+    page = as_text(compare(before, after))
+    assert "  winner: none before, sqlite after\n  unchanged: sonnet\n" in page
+    assert "  codex went from jsonl to sqlite (confidence 0.70 to 0.70)\n" in page
+    assert re.search(r"^    jsonl +speed +5: it appends +2: measured$", page, re.M)
     [row] = compared(before, before)["choices"]
     assert (row["unchanged"], row["changed"]) == (["codex", "sonnet"], [])
 
@@ -328,6 +334,10 @@ def test_foreign_text_is_inert() -> None:
     assert not re.search(r"(?<!\\)\]\(", page)
     rows = [line for line in page.splitlines() if line.startswith("| ")]
     assert {line.replace("\\|", "").count("|") for line in rows} <= {4, 5}
+    for width in (40, 80):
+        page = as_text(made, width)
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", page)
+        assert max(columns(line) for line in page.splitlines()) <= width
 
 
 def test_a_page_tells_all_of_it() -> None:
@@ -353,6 +363,20 @@ def test_a_page_tells_all_of_it() -> None:
         "nobody was asked in the second run",
     ):
         assert text in page, page
+    page = as_text(compare(before, after), 200)
+    for pattern in (
+        "20261129T120000Z-ab12 and 20261129T120000Z-ab12$",
+        "  verdict +INCOMPLETE +INCOMPLETE$",
+        "  before: INCOMPLETE \\(",
+        "NEW: 1\n  severity +place +class +held by +title\n",
+        "FLIPPED: 1\n.*\n  low +src/auth.py:12 +single +codex ",
+        "    src/auth.py:12: severity: critical before, low after$",
+        "FIXED: 1$",
+        "    src/late.py:3: held in the first run only: sonnet, who held it, gave no sound answer",
+        "POLICY\n",
+        "NOT COMPARABLE: 1\n.*nobody was asked in the second run \\(findings: 0 before, 0 after\\)$",
+    ):
+        assert re.search(f"^{pattern}", page, re.M), f"{pattern}\n{page}"
 
 
 SOME = st.lists(st.sampled_from([SQL, SQL_REWORDED, PERHAPS, LEAK, STYLE, HOSTILE]), max_size=4, unique=True)
@@ -383,3 +407,5 @@ def test_every_finding_is_told_once_and_fixed_only_by_who_was_heard(
     assert compared(a, a)["findings"].keys() >= {"same"}
     assert len(compared(a, a)["findings"]["same"]) >= len(a["findings"])
     render(compared(a, b))
+    page = as_text(compared(a, b), 400)
+    assert all(f" {row['title'][:20]}" in page for row in made["new"] if "<" not in row["title"])

@@ -9,7 +9,7 @@ from prun_review.renderers.escape import code, markdown
 from prun_review.renderers.markup import page, table, title
 
 Row = Mapping[str, Any]
-_HEADINGS = {
+HEADINGS = {
     "new": "New",
     "flipped": "Flipped",
     "fixed": "Fixed",
@@ -31,7 +31,7 @@ def _heads(comparison: Row) -> Iterator[str]:
     yield f"# {markdown(a['run_id'])} and {markdown(b['run_id'])}"
     yield ""
     told = ", ".join(
-        f"{len(comparison['findings'][key])} {heading.lower()}" for key, heading in _HEADINGS.items()
+        f"{len(comparison['findings'][key])} {heading.lower()}" for key, heading in HEADINGS.items()
     )
     yield f"Findings: {told}."
     yield ""
@@ -53,7 +53,7 @@ def _notes(comparison: Row) -> Iterator[str]:
 
 
 def _findings(comparison: Row) -> Iterator[str]:
-    for key, heading in _HEADINGS.items():
+    for key, heading in HEADINGS.items():
         rows = comparison["findings"][key]
         if rows:
             yield from title(f"{heading} ({len(rows)})")
@@ -137,5 +137,5 @@ def _apart(comparison: Row) -> Iterator[str]:
     if comparison["not_comparable"]:
         yield from title("Not comparable")
         for row in comparison["not_comparable"]:
-            held = f"{row['before']} findings before, {row['after']} after"
+            held = f"findings: {row['before']} before, {row['after']} after"
             yield f"- {code(row['case'])}: {markdown(row['why'])} ({held})"

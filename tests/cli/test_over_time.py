@@ -509,7 +509,7 @@ def test_in_a_review_of_a_change_the_base_is_named(root: Path) -> None:
 # --- compare ----------------------------------------------------------------------------------
 
 
-def test_two_runs_are_compared_in_both_forms(root: Path) -> None:
+def test_two_runs_are_compared_in_every_form(root: Path) -> None:
     a = store(root, FOUND)
     b = store(root, (result(CODEX, SQL), result(SONNET)), now=1.8e9 + 9)
     status, out, errors = call("compare", a.name, b.name, "--format", "json", cwd=root)
@@ -523,6 +523,10 @@ def test_two_runs_are_compared_in_both_forms(root: Path) -> None:
     assert status == 0
     assert out.startswith(f"# {a.name} and {b.name}")
     assert "## Fixed (2)" in out
+    status, out, _ = call("compare", str(a), "latest", "--format", "text", cwd=root)
+    assert status == 0
+    assert out.startswith(f"{a.name} and {b.name}\n")
+    assert "\nFIXED: 2\n  severity  place" in out
 
 
 def test_a_run_is_judged_again_and_its_stored_findings_do_not_count(root: Path) -> None:
