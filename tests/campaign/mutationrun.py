@@ -55,13 +55,17 @@ TESTS = {
     "crossexam": ("test_crossexam",),
     "consensus": ("test_consensus", "test_effects"),
     "pairing": ("test_consensus", "test_effects"),
-    "matching": ("test_matching",),
-    "lexical": ("test_matching",),
+    "matching": ("test_matching", "test_lexical"),
+    "lexical": ("test_lexical", "test_matching"),
     "agreement": ("test_agreement", "test_coefficients", "test_tables", "test_intervals"),
+    "coefficients": ("test_coefficients", "test_agreement"),
+    "intervals": ("test_intervals", "test_agreement"),
+    "proofs": ("test_opinions", "test_judging"),
 }
 """Module -> the test files that are about it."""
 
-CAMPAIGN = frozenset(TESTS) - {"matching", "lexical", "agreement", "crossexam"}
+OTHERS = {"matching", "lexical", "agreement", "coefficients", "intervals", "proofs", "crossexam"}
+CAMPAIGN = frozenset(TESTS) - OTHERS
 """Modules that a verdict of the campaign is made by."""
 
 WITHOUT = (

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from prun_review.model import NotAsked, Reason, Result
+from prun_review.fingerprints import fingerprint
+from prun_review.folders import judge, share
+from prun_review.model import Acceptance, Known, NotAsked, Reason, Result
 from prun_review.policy import Policy, range_of, settings
-from tests.gate_situations import ASKS, PAIR
+from tests.gate_situations import ASKS, PAIR, held
 from tests.gatekit import CASE, FOLDER, LEAK, SQL, choose, lost, result, verdict
+from tests.rule_situations import group
 
 DESIGN = ASKS[0].folder
 CLEAN = [result(unit) for unit in PAIR]
@@ -66,3 +71,33 @@ def test_what_could_not_be_asked_tells_the_first_reason_why(text: str, words: st
 def test_what_others_have_the_means_for_tells_the_first_reason_why() -> None:
     plan = left_out("needs", {"a": "a has no mail", "b": "b has no mail"})
     assert reason("needs", verdict(PAIR, CLEAN, plan=plan).reasons).text.endswith(": a has no mail")
+
+
+def test_a_table_over_no_folder_is_the_source_of_none_but_its_own() -> None:
+    sources = {"folders.": "pyproject.toml", "folders..high": "pyproject.toml", "gate.high": "env"}
+    assert settings(Policy(high="any"), "panels", sources)["high"].source == "gate in env"
+
+
+CUT = "x" * 57 + "..."
+"""What fits in the 60 characters that a list has for a title."""
+
+
+@pytest.mark.parametrize(("title", "told"), [("x" * 61, CUT), ("x" * 60, "x" * 60)])
+def test_titles_in_a_list_are_cut_to_60_characters(title: str, told: str) -> None:
+    finding = replace(SQL, title=title)
+    known = Known(fingerprint(CASE, finding), CASE, FOLDER, finding)
+    stale = reason("stale-baseline", verdict(PAIR, CLEAN, known=(known,)).reasons)
+    assert stale.text.endswith(f" {told}")
+    over = Acceptance("finding", known.fingerprint, "Ada", "later", case=CASE, finding=finding, expired=True)
+    expired = reason("acceptance-expired", verdict(PAIR, held(finding), acceptances=(over,)).reasons)
+    assert expired.text.endswith(f" {told}")
+
+
+def test_a_finding_that_nobody_counted_came_back_each_time() -> None:
+    assert share(group("single")) == 1
+
+
+def test_what_is_off_and_not_grounded_says_both() -> None:
+    said = judge(group("ungrounded", "info", grounding="ungrounded"), Policy())
+    assert (said.code, said.outcome) == ("off", "")
+    assert said.why == "the rule for info is off, and it is not grounded"
