@@ -35,13 +35,41 @@ def find(run: str | None) -> Path:
     """The run directory meant by ``RUN``: a path, a run id, a report folder; None or ``latest``: the
     latest.
 
-    ``RunDirError`` when there is none.
+    ``RunDirError`` when there is none, or when it came with the repository.
     """
     from prun_review import rundir
     from prun_review.settings import read_settings
 
     root, _ = read_settings(Path.cwd())
-    return rundir.latest(root) if run in (None, LATEST) else rundir.find(root, str(run))
+    path = rundir.latest(root) if run in (None, LATEST) else rundir.find(root, str(run))
+    if path.parent.resolve() == (root / ".prun" / "runs").resolve():
+        _refuse_tracked(root)
+    return path
+
+
+def _refuse_tracked(root: Path) -> None:
+    """``RunDirError`` where git tracks stored runs: whoever may commit can have written them, with a date
+    that makes them the latest."""
+    from prun_review import ends, git
+    from prun_review.errors import RunDirError, TreeError
+    from prun_review.scratch import Scratch
+    from prun_review.verdict import some
+
+    try:
+        repository = git.find(root)
+    except TreeError:  # in no repository nothing is tracked
+        return
+    scratch = Scratch(repository.top)
+    try:
+        tracked = ends.tracked_runs(root, scratch.path / "git")
+    finally:
+        scratch.close()
+    if tracked:
+        raise RunDirError(
+            f"git tracks {some(tracked)}: a run that came with the repository says what its author wants",
+            place=str(root / tracked[0]),
+            remedy="git rm -r --cached .prun",
+        )
 
 
 def shown(verb: str, run: str | None) -> Path:
