@@ -31,6 +31,7 @@ VERBS = (
     "compare",
     "accept",
     "crosscheck",
+    "validate",
     "doctor",
     "dispatch",
     "gather",
