@@ -129,17 +129,18 @@ def program(*avoid: Path) -> str:
             and os.access(path, os.X_OK)
             and not any(real.is_relative_to(folder) for folder in avoid)
         ):
-            _check_version(str(path))
+            check_version(str(path))
             return str(path)
     raise TreeError("git is not on PATH", remedy="install git, for example: apt install git")
 
 
 @cache
-def _check_version(path: str) -> None:
+def check_version(path: str, least: tuple[int, int] = MINIMUM) -> None:
+    """``TreeError`` where the git at ``path`` is older than ``least``."""
     text = call(path, ("version",), {}, Path("/")).decode(errors="replace")
     found = re.search(r"(\d+)\.(\d+)", text)
-    if not found or (int(found[1]), int(found[2])) < MINIMUM:
-        need = ".".join(map(str, MINIMUM))
+    if not found or (int(found[1]), int(found[2])) < least:
+        need = ".".join(map(str, least))
         raise TreeError(f"{text.strip()!r} is too old", place=path, remedy=f"install git {need} or newer")
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from prun_review import files, git
+from prun_review import baregit, files, git
 from prun_review.errors import LaunchError, TreeError
 from prun_review.git import Entry, Repository
 
@@ -50,11 +50,7 @@ class Shadow:
         lent = (lender or repository).common / "objects"
         self._program = git.program(repository.top, *([lender.top] if lender else []))
         with files.named(TreeError, "git's own data cannot be copied", path):
-            for folder in (path, path / "refs", path / "info", path / "objects", path / "objects/info"):
-                files.make_private(folder)
-            files.create(path / "HEAD", b"ref: refs/heads/none\n")
-            files.create(path / "config", self._config(object_format))
-            files.create(path / "objects/info/alternates", _quoted(lent))
+            baregit.make(path, object_format, self._settings(), lent)
             info = repository.common / "info"
             attributes = info / "attributes"
             self._theirs = files.read_regular(attributes, git.SMALL_CAP) if attributes.exists() else b""
@@ -68,20 +64,16 @@ class Shadow:
             if (path / "index").exists():
                 os.link(path / "index", path / _GIVEN)  # git never writes into an index, it replaces it
 
-    def _config(self, form: str) -> bytes:
+    def _settings(self) -> dict[str, str]:
         pattern = r"^core\.(filemode|symlinks|autocrlf|eol)$"
         args = ("config", "-z", "--no-includes", "--file", str(self.repository.common / "config"))
         out = git.theirs(self.repository, *args, "--get-regexp", pattern, fine=(0, 1))
-        lines = ["[core]", f"repositoryformatversion = {int(form != 'sha1')}"]
-        lines += ["splitIndex = false", "untrackedCache = false"]
-        lines += ["attributesFile = /dev/null", "excludesFile = /dev/null"]
+        found = {}
         for item in out.decode(errors="replace").split("\0"):
             key, _, value = item.partition("\n")
             if value.lower() in _HONOURED:
-                lines.append(f"{key.removeprefix('core.')} = {value.lower()}")
-        if form != "sha1":
-            lines += ["[extensions]", f"objectFormat = {form}"]
-        return "\n".join([*lines, ""]).encode()
+                found[key] = value.lower()
+        return found
 
     def run(
         self,
@@ -207,19 +199,7 @@ class Shadow:
         out = self.run(
             "cat-file", "--batch", stdin="".join(f"{e.sha}\n" for e in entries).encode(), cap=total
         )
-        contents, at = [], 0
-        for entry in entries:
-            first = out.index(b"\n", at) + 1
-            size = out[at:first].split()[-1]
-            if not size.isdigit() or int(size) != entry.size:
-                raise TreeError(
-                    f"object {entry.sha} of {os.fsdecode(entry.name)!r} cannot be read",
-                    place=str(self.repository.top),
-                    remedy="git fsck",
-                )
-            contents.append(out[first : first + entry.size])
-            at = first + entry.size + 1
-        return contents
+        return baregit.contents(out, entries, self.repository.top)
 
     def write(self, name: str, content: bytes) -> None:
         """Write a file of git's own, in place of one of that name."""
@@ -294,13 +274,6 @@ def _items(out: bytes) -> list[bytes]:
 
 def _lines(names: Iterable[bytes]) -> bytes:
     return b"".join(name + b"\0" for name in names)
-
-
-def _quoted(path: Path) -> bytes:
-    """A line of ``objects/info/alternates``, quoted as C does: a path may hold any byte."""
-    raw = os.fsencode(path)
-    plain = b"".join(b"\\%03o" % c if c < 32 or c in b'"\\' or c > 126 else bytes([c]) for c in raw)
-    return b'"' + plain + b'"\n'
 
 
 def _copy(source: Path, target: Path, cap: int) -> int:

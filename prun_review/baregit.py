@@ -1,0 +1,72 @@
+"""Bare git directories of ours: laid out by hand, so that no template, hook or setting of others gets in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from prun_review import files
+from prun_review.errors import TreeError
+from prun_review.git import Entry
+
+_QUIET = {
+    "core.splitIndex": "false",
+    "core.untrackedCache": "false",
+    "core.attributesFile": "/dev/null",
+    "core.excludesFile": "/dev/null",
+    "gc.auto": "0",
+}
+
+AS_STORED = b"* -text -ident !filter !working-tree-encoding !diff !merge !whitespace\n"
+"""Attributes under which files lie on disk byte for byte as git stores them, whatever any
+``.gitattributes`` says, and are compared and merged as what they are."""
+
+
+def make(path: Path, form: str, settings: Mapping[str, str], lent: Path | None = None) -> None:
+    """An empty git directory; ``OSError`` where it cannot be made.
+
+    ``form`` is ``sha1`` or ``sha256``, ``settings`` are by whole key (``core.eol``), and objects that it
+    does not hold are read from ``lent``.
+    """
+    for folder in ("", "refs", "info", "objects", "objects/info"):
+        files.make_private(path / folder)
+    files.create(path / "HEAD", b"ref: refs/heads/none\n")
+    files.create(path / "config", _config(form, {**_QUIET, **settings}))
+    if lent:
+        files.create(path / "objects/info/alternates", quoted(os.fsencode(lent)) + b"\n")
+
+
+def _config(form: str, settings: Mapping[str, str]) -> bytes:
+    """The settings as a configuration file; keys and values are our own words."""
+    whole = {"core.repositoryformatversion": str(int(form != "sha1")), **settings}
+    if form != "sha1":
+        whole["extensions.objectFormat"] = form
+    lines = []
+    for key, value in whole.items():
+        section, _, name = key.rpartition(".")
+        lines += [f"[{section}]", f"\t{name} = {value}"]
+    return "\n".join([*lines, ""]).encode()
+
+
+def quoted(raw: bytes) -> bytes:
+    """A path quoted as C does, as git takes it in lists of paths: it may hold any byte."""
+    plain = b"".join(b"\\%03o" % c if c < 32 or c in b'"\\' or c > 126 else bytes([c]) for c in raw)
+    return b'"' + plain + b'"'
+
+
+def contents(out: bytes, entries: Sequence[Entry], place: Path) -> list[bytes]:
+    """The contents of entries with known sizes in what ``git cat-file --batch`` printed of them."""
+    found, at = [], 0
+    for entry in entries:
+        first = out.index(b"\n", at) + 1
+        size = out[at:first].split()[-1]
+        if not size.isdigit() or int(size) != entry.size:
+            raise TreeError(
+                f"object {entry.sha} of {os.fsdecode(entry.name)!r} cannot be read",
+                place=str(place),
+                remedy="git fsck",
+            )
+        found.append(out[first : first + entry.size])
+        at = first + entry.size + 1
+    return found

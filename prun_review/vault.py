@@ -1,0 +1,241 @@
+"""The vault: one bare git directory of ours per run, for what code-writing units start from and leave.
+
+It borrows the objects of the user's repository and adds its own; nothing that this repository
+configures counts in it, and no attribute of any tree does.  So no program is run for it but git, bytes
+are kept as they are, and a merge is never settled by a rule that an author wrote down.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from prun_review import baregit, delivering, files, git, treediff
+from prun_review.errors import TreeError
+from prun_review.git import GITLINK, LINK, Entry, Repository
+from prun_review.snapshot import stays_inside
+from prun_review.treediff import Merged
+from prun_review.written import Touched
+
+AUTHOR = ("prun_review", "prun_review@localhost")
+MERGING = (2, 38)
+"""The first git that merges without a work tree (``merge-tree --write-tree``)."""
+FIRST = 946684800
+"""Seconds since the epoch that a commit without parents is dated: the same content has the same SHA."""
+LEAVES, ABSENT, SUBMODULE = "a link that leaves the tree", "its content is not here", "a submodule"
+"""Why something of a tree is not made as a file."""
+
+_REPOSITORY, _NOTHING = "repository", "nothing"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+_EMPTY = {"core.protectHFS": "true", "core.protectNTFS": "true", "core.logAllRefUpdates": "false"}
+
+
+class Vault:
+    """Trees and commits of one run.  Safe in threads; trees and commits are named by their SHAs."""
+
+    def __init__(self, path: Path, repository: Repository) -> None:
+        """Use :meth:`create` or :meth:`open`."""
+        self.path = path
+        self.repository = repository
+        """The user's."""
+        self.program = git.program(repository.top)
+
+    @classmethod
+    def create(cls, path: Path, repository: Repository) -> Vault:
+        """A new one at ``path``, which must not exist; ``TreeError``."""
+        form = git.theirs(repository, "rev-parse", "--show-object-format").decode().strip()
+        ignored = (repository.common / "info/exclude", Path(git.ignore_file(repository)))
+        with files.named(TreeError, "the run's own git directory cannot be made", path):
+            baregit.make(path, form, _EMPTY, repository.common / "objects")
+            files.create(path / "info/attributes", baregit.AS_STORED)
+            texts = [files.read_regular(file, git.SMALL_CAP) for file in ignored if file.is_file()]
+            files.create(path / "info/exclude", b"\n".join([*texts, b""]))
+            files.make_private(path / _NOTHING)
+            files.create(path / _REPOSITORY, os.fsencode(repository.top))
+            cut = "".join(f"{sha}\n" for sha in git.shallow(repository))
+            if cut:
+                files.create(path / "shallow", cut.encode())
+        return cls(path, repository)
+
+    @classmethod
+    def open(cls, path: Path) -> Vault:
+        """That of an earlier run; ``TreeError`` where it or its repository is gone."""
+        with files.named(TreeError, "the run's own git directory cannot be read", path):
+            top = files.read_regular(path / _REPOSITORY, git.SMALL_CAP)
+        return cls(path, git.find(Path(os.fsdecode(top))))
+
+    def run(
+        self,
+        *args: str,
+        stdin: bytes = b"",
+        cap: int = git.LISTING_CAP,
+        fine: Sequence[int] = (0,),
+        index: str = "no-index",
+        worktree: Path | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> bytes:
+        """The standard output of a git command on it: by default without index and with an empty work
+        tree, so that no ``.gitattributes`` is read."""
+        top = worktree or self.path / _NOTHING
+        whole = {
+            "GIT_DIR": str(self.path),
+            "GIT_WORK_TREE": str(top),
+            "GIT_INDEX_FILE": str(self.path / index),
+            "GIT_LITERAL_PATHSPECS": "1",
+            **(env or {}),
+        }
+        return git.call(self.program, args, whole, top, stdin, cap, fine)
+
+    def _word(self, *args: str, **more: object) -> str:
+        return self.run(*args, **more).decode().strip()  # type: ignore[arg-type]
+
+    @contextmanager
+    def index(self, tree: str = "") -> Iterator[str]:
+        """The name of an index of ours for a while, filled with a tree where one is given."""
+        name = f"index.{secrets.token_hex(8)}"
+        try:
+            self.run("read-tree", *([tree] if tree else ["--empty"]), index=name)
+            yield name
+        finally:
+            for left in (name, f"{name}.lock"):
+                with suppress(FileNotFoundError):
+                    (self.path / left).unlink()
+
+    # --- commits and trees ---
+
+    def commit_of(self, rev: str) -> str:
+        """SHA of the commit that a revision of the user's repository names; it is pinned here.
+        ``TreeError`` where it names none."""
+        sha = git.commit(self.repository, rev)
+        if not sha:
+            raise TreeError(
+                f"{rev!r} is no commit", place=str(self.repository.top), remedy="see git log --oneline"
+            )
+        self.run("update-ref", f"refs/prun/base/{sha}", sha)
+        return sha
+
+    def commit(
+        self, tree: str, parents: Sequence[str], message: str, author: tuple[str, str] = AUTHOR
+    ) -> str:
+        """SHA of a new commit by ``author`` (name and address): of the same arguments always the same one,
+        dated a second after the youngest of its parents."""
+        date = f"@{self._youngest(parents) + 1 if parents else FIRST} +0000"
+        name, mail = (re.sub(r"[\x00-\x1f<>]", " ", part).strip() for part in author)
+        env = {
+            **{"GIT_AUTHOR_NAME": name or AUTHOR[0], "GIT_AUTHOR_EMAIL": mail or AUTHOR[1]},
+            **{"GIT_COMMITTER_NAME": AUTHOR[0], "GIT_COMMITTER_EMAIL": AUTHOR[1]},
+            **{"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date},
+        }
+        above = [word for parent in parents for word in ("-p", parent)]
+        stdin = message.encode(errors="backslashreplace").replace(b"\0", b"")
+        return self._word("commit-tree", tree, *above, stdin=stdin, env=env)
+
+    def _youngest(self, commits: Sequence[str]) -> int:
+        out = self._word("log", "--no-walk", "--format=%ct", *commits)
+        return max(int(line) for line in out.split())
+
+    def tree_of(self, commit: str) -> str:
+        """SHA of the tree of a commit, or of a tree: itself; ``TreeError`` for anything else."""
+        return self._word("rev-parse", "--verify", "--end-of-options", f"{commit}^{{tree}}")
+
+    def entries(self, tree: str) -> list[Entry]:
+        """All that a tree or commit lists, with sizes where the content is here."""
+        out = self.run("ls-tree", "-r", "-l", "-z", "--full-tree", tree)
+        found = []
+        for item in out.split(b"\0")[:-1]:
+            meta, _, name = item.partition(b"\t")
+            mode, _, sha, size = meta.decode().split()
+            found.append(Entry(name, mode, sha, int(size) if size.isdecimal() else None))
+        return found
+
+    def contents(self, entries: Sequence[Entry]) -> list[bytes]:
+        """The contents of entries with known sizes, in order."""
+        wanted = "".join(f"{entry.sha}\n" for entry in entries).encode()
+        return baregit.contents(self.run("cat-file", "--batch", stdin=wanted), entries, self.path)
+
+    # --- changes ---
+
+    def diff(self, old: str, new: str) -> bytes:
+        """How two trees differ, as a patch that plain ``git apply`` takes: whole object names, renames,
+        modes, binary content; nothing for equal ones."""
+        return treediff.patch(self.run, old, new)
+
+    def touched(self, old: str, new: str) -> tuple[Touched, ...]:
+        """The files that differ, sorted by path."""
+        return treediff.touched(self.run, old, new)
+
+    def store_patch(self, base: str, patch: bytes) -> str:
+        """SHA of the tree that a patch of :meth:`diff` makes of ``base`` (a commit or tree); ``TreeError``
+        where it does not apply."""
+        if not patch:
+            return self.tree_of(base)
+        with self.index(base) as index:
+            self.run("apply", "--cached", "--whitespace=nowarn", "-", stdin=patch, index=index)
+            return self.write_tree(index)
+
+    def write_tree(self, index: str) -> str:
+        """SHA of the tree that an index of ours holds."""
+        return self._word("write-tree", "--missing-ok", index=index)  # a partial clone lacks blobs
+
+    def merge(self, base_tree: str, ours_tree: str, theirs_tree: str) -> Merged:
+        """Put two changes of the same base together.  What conflicts is left in the tree with markers, and
+        said; no side is ever dropped.  ``TreeError`` also for a git before 2.38."""
+        git.check_version(self.program, MERGING)
+        base = self.commit(base_tree, (), "base")
+        ours, theirs = (self.commit(tree, (base,), "side") for tree in (ours_tree, theirs_tree))
+        # The names of equal commits would leave nothing to merge.
+        if ours == theirs:
+            return Merged(self.tree_of(ours_tree))
+        args = ("merge-tree", "--write-tree", "--messages", "-z", ours, theirs)
+        return treediff.merged(self.run, self.run(*args, fine=(0, 1)), {ours: "ours", theirs: "theirs"})
+
+    # --- files ---
+
+    def materialise(self, tree: str, target: Path) -> dict[bytes, str]:
+        """Write the files of a tree into the directory ``target``, which is made: without ``.git``, byte
+        for byte as stored, writable.  What is not made (links that leave the tree, submodules, contents
+        that a partial clone lacks): name -> why."""
+        listed = self.entries(tree)
+        unmade = {entry.name: SUBMODULE for entry in listed if entry.mode == GITLINK}
+        unmade |= {e.name: ABSENT for e in listed if e.size is None and e.mode != GITLINK}
+        links = [entry for entry in listed if entry.mode == LINK and entry.size is not None]
+        to = zip(links, self.contents(links), strict=True)
+        unmade |= {e.name: LEAVES for e, there in to if not stays_inside(os.fsdecode(e.name), there)}
+        with files.named(TreeError, "the files of a tree cannot be written", target):
+            files.make_private(target)
+        with self.index(tree) as index:
+            gone = b"".join(name + b"\0" for name in unmade)
+            self.run("update-index", "-z", "--force-remove", "--stdin", stdin=gone, index=index)
+            self.run("checkout-index", "-a", "-q", f"--prefix={target}/", index=index)
+        return unmade
+
+    def pack(self, objects: Path, wanted: bytes, *args: str) -> None:
+        """Write objects into one pack of the object directory ``objects``, read through this one; ``wanted``
+        is what ``git pack-objects`` reads.  The other's own configuration is not looked at."""
+        lent = os.fsdecode(baregit.quoted(os.fsencode(self.path / "objects")))
+        env = {"GIT_OBJECT_DIRECTORY": str(objects), "GIT_ALTERNATE_OBJECT_DIRECTORIES": lent}
+        options = ("-q", "--non-empty", "--delta-base-offset", "--window=0", *args)
+        self.run("pack-objects", *options, str(objects / "pack/pack"), stdin=wanted, env=env)
+
+    # --- the way back ---
+
+    def branch(self, name: str, commit: str) -> None:
+        """Let the branch ``prun/<name>`` of the vault stand for a commit, whatever it stood for."""
+        self.run("update-ref", _ref(name), commit)
+
+    def deliver(self, repository: Repository, name: str) -> None:
+        """Bring the branch ``prun/<name>`` into the user's repository, and nothing else: its objects and
+        that one ref.  ``TreeError`` where it is there with another commit."""
+        commit = self._word("rev-parse", "--verify", f"{_ref(name)}^{{commit}}")
+        delivering.deliver(self, repository, _ref(name), commit)
+
+
+def _ref(name: str) -> str:
+    """The branch of a run, in full."""
+    if not _NAME.fullmatch(name):
+        raise TreeError(f"{name!r} cannot be the name of a branch", remedy="give the id of a run")
+    return f"refs/heads/prun/{name}"

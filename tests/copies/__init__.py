@@ -1,0 +1,1 @@
+"""Tests of throwaway copies, of what is taken from them, and of the vault."""
