@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from prun_review.budget import Budget, dollars, spent
 from prun_review.causes import cause
 from prun_review.model import Result, Usage
+from prun_review.words import number
 
 WAIT_CAP = 120.0
 """Most seconds that backoff alone waits."""
@@ -152,7 +153,7 @@ class Brakes:
         if self._hold(name, text):
             lost = self._keep_back(attempt.reason, f"not run: {text} ({attempt.message})", name)
             self._note("breaker", executor=name, reason=attempt.reason, text=attempt.message)
-            self._tell(f"{text}: {lost} further units of it are not run -- {what.remedy}")
+            self._tell(f"{text}: {number(lost, 'further unit')} of it not run -- {what.remedy}")
 
     def _check_budget(self) -> None:
         with self._lock:
@@ -161,7 +162,9 @@ class Brakes:
             text = self.told()
             lost = self._keep_back("budget", f"not run: {reached} ({text})", None)
             self._note("budget", text=text)
-            self._tell(f"budget reached, {reached}: {lost} units are not run -- {cause('budget').remedy}")
+            self._tell(
+                f"budget reached, {reached}: {number(lost, 'unit')} not run -- {cause('budget').remedy}"
+            )
 
     def _hold(self, executor: str | None, why: str) -> bool:
         """Note it; False where it was noted before."""

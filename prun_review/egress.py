@@ -45,6 +45,7 @@ from prun_review.model import Unit
 from prun_review.ports import Executor, Redactor
 from prun_review.redaction import Masks, Spot
 from prun_review.rundir import RunDir
+from prun_review.words import number
 
 FILE = "egress.json"
 """Its name in the run directory."""
@@ -197,7 +198,7 @@ def refuse(config: Config, spots: Sequence[Spot]) -> None:
     told = "".join(f"\n  {s.file}:{s.line}: {s.kind}" for s in spots[:LISTED])
     more = f"\n  and {len(spots) - LISTED} more" if len(spots) > LISTED else ""
     raise ConfigError(
-        f"the reviewed tree holds what looks like secrets, in {len(spots)} places:{told}{more}",
+        f"the reviewed tree holds what looks like secrets, in {number(len(spots), 'place')}:{told}{more}",
         place=f'secrets = "refuse" in {_EGRESS}',
         remedy='take them out (and revoke them), name the files in never, or secrets = "redact"',
     )

@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from prun_review.change import Change
 from prun_review.model import Unit, Violation
 from prun_review.paths import DIFF_PREFIXES, Names, candidates, normalise_path
+from prun_review.words import number
 
 NAMED = 10
 """Files that a violation names; the rest is counted."""
@@ -76,8 +77,9 @@ def coverage(
     unborne = (
         f" ({claimed} are said to be, but no tool of its program touched them)" if claimed > done else ""
     )
+    of = number(len(unit.files), "file")
     text = (
-        f"{done} of {len(unit.files)} files were examined{unborne}, at least {unit.coverage:.0%} must be;"
+        f"{done} of {of} examined{unborne}, at least {unit.coverage:.0%} must be;"
         f" missing: {', '.join(missing[:NAMED])}{more}"
     )
     return Violation("coverage", "/examined", text)

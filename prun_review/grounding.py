@@ -29,6 +29,7 @@ from prun_review.model import Finding, Findings
 from prun_review.paths import Names, line_suffix, normalise_path
 from prun_review.quotes import Needle, Source, needles
 from prun_review.sides import Sides, ground_in_change
+from prun_review.words import number
 
 if TYPE_CHECKING:  # the ground stands below the ports: it knows their types, never their code
     from prun_review.change import Change
@@ -92,7 +93,7 @@ def _place(finding: Finding, source: Source, wanted: Sequence[Needle]) -> Findin
         if line is None:
             return told(replace(finding, end_line=None), "unlocated", short)
         if not 1 <= line <= source.count:
-            beyond = f"line {line} is beyond the end of the file ({source.count} lines)"
+            beyond = f"line {line} is beyond the end of the file ({number(source.count, 'line')})"
             return told(finding, "ungrounded", joined(short, beyond))
         return told(clamped(finding, source), "line-only", short)
     needle = next((n.new for n in wanted if n.new in source.text), "")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from prun_review.renderers.layout import Page
 from prun_review.standing import Hit, Spent, Status, Tally
+from prun_review.words import number
 
 MOST = 20
 """Units shown of each kind; how many more there are is said."""
@@ -86,7 +87,7 @@ def examined(status: Status) -> str:
     wave = status.examined
     costs = [s.cost_usd for s in status.examination_spent.values() if s.cost_usd is not None]
     spent = f" (${sum(costs):.2f})" if costs else ""
-    about = f" to {status.questions} questions" if wave.units != status.questions else ""
+    about = f" to {number(status.questions, 'question')}" if wave.units != status.questions else ""
     missed = wave.done - wave.valid
     none = f", {missed} without a valid answer" if missed else ""
     return f"cross-examination: {wave.valid} of {wave.units} answered{about}{none}{spent}"

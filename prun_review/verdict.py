@@ -10,6 +10,7 @@ from prun_review.folders import Folder, tallies, unasked
 from prun_review.folding import level
 from prun_review.independence import independent_among
 from prun_review.model import SEVERITIES, Plan, Reason, RunFacts, Verdict
+from prun_review.words import number as number  # part of what this module offers
 
 _ORDER = ("PASS", "INCOMPLETE", "FAIL")
 
@@ -132,11 +133,6 @@ def tally(severities: Sequence[str]) -> str:
     """``2 critical, 1 high``."""
     known_words = sorted(set(severities), key=lambda s: (-level(s), s))
     return ", ".join(f"{severities.count(s)} {s}" for s in known_words)
-
-
-def number(n: int, word: str) -> str:
-    """``1 unit``, ``2 units``."""
-    return f"{n:d} {word}{'' if n == 1 else 's'}"
 
 
 def some(names: Iterable[str], most: int = 4) -> str:

@@ -131,7 +131,7 @@ def test_an_executor_breaks_by_what_will_hit_all_its_units(reason: str) -> None:
     assert desk.events == [
         ("breaker", {"executor": "codex", "reason": reason, "text": "it said so"}),
     ]
-    assert desk.said == [f"codex {title}: 31 further units of it are not run -- {CAUSES[reason].remedy}"]
+    assert desk.said == [f"codex {title}: 31 further units of it not run -- {CAUSES[reason].remedy}"]
     assert (desk.brakes.held("codex"), desk.brakes.held("sonnet")) == (f"codex {title}", "")
 
 

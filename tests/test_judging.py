@@ -463,7 +463,7 @@ def test_the_share_that_was_examined(least: float, examined: list[str], enough: 
 def test_what_was_not_examined_is_named() -> None:
     found = coverage(replace(ASKED, files=MANY, coverage=0.8), ["a", "b/deep"], ("cat b/deep/x.py",))
     assert str(found) == (
-        "[coverage] /examined: 1 of 4 files were examined (3 are said to be, but no tool of its program"
+        "[coverage] /examined: 1 of 4 files examined (3 are said to be, but no tool of its program"
         " touched them), at least 80% must be; missing: a/__init__.py, a/my file.py, b/__init__.py"
     )
     many = replace(ASKED, files=tuple(f"f{n}.py" for n in range(30)), coverage=0.1)

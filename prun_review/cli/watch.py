@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from prun_review.cli import runs
 from prun_review.cli.status import columns, reader
 from prun_review.renderers.escape import one_line
+from prun_review.words import number
 
 if TYPE_CHECKING:
     from prun_review.standing import Status
@@ -82,7 +83,7 @@ class Screen:
         """Only lines that are still on the screen can be taken back, so no more are printed than fit."""
         room = max(2, shutil.get_terminal_size((100, 24)).lines - 1)
         if len(told) > room:
-            told = [*told[: room - 1], f"... {len(told) - room + 1} more lines: prun-review status"]
+            told = [*told[: room - 1], f"... {number(len(told) - room + 1, 'more line')}: prun-review status"]
         self._clear()
         print("\n".join(told), file=self.stream, flush=True)
         self._shown = len(told)

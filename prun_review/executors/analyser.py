@@ -30,6 +30,7 @@ from prun_review.executors.suppressions import Suppressions
 from prun_review.executors.tools import BUILT_IN, Start, Tool, template
 from prun_review.model import SEVERITIES, Brief, Finding, Findings, Reading
 from prun_review.ports import Command, Executor, Located, Missing, Output, Request, Seen, Sign, Supervision
+from prun_review.words import number
 
 
 def built_in(config: Config) -> dict[str, Executor]:
@@ -120,7 +121,7 @@ class Analyser:
             return stopped
         files = self._files(request)
         if not files:
-            what = f"none of {len(request.unit.files)} files ends with {self._tool.suffix}"
+            what = f"none of {number(len(request.unit.files), 'file')} ends with {self._tool.suffix}"
             return reasons.failed("nothing-to-analyse", what)
         start = self._tool.start(request, self._table, files)
         said = reasons.decoded(output.stderr).strip()[-1000:]
@@ -162,7 +163,7 @@ class Analyser:
                 suppressed.append(replace(finding, note="a comment in the code asks to hide it"))
             if not hidden or not self._table.obey_suppressions:
                 kept.append(finding)
-        text = f"{self.name}: {len(kept)} findings in {len(files)} files"
+        text = f"{self.name}: {number(len(kept), 'finding')} in {number(len(files), 'file')}"
         if suppressed:
             text += f"; {len(suppressed)} that comments ask to hide are "
             text += "left out" if self._table.obey_suppressions else "among them"

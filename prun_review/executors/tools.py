@@ -21,6 +21,7 @@ from prun_review.config import ExecutorConfig
 from prun_review.errors import BriefError, ConfigError
 from prun_review.executors import environment, inprocess
 from prun_review.ports import Located, Missing, Request
+from prun_review.words import number
 
 MAX_ARGV = 1_000_000
 """Bytes of file names in an argv; Linux takes 2 MB together with the environment."""
@@ -281,7 +282,7 @@ def _check_length(words: Sequence[str], request: Request) -> None:
     size = sum(len(os.fsencode(word)) + 9 for word in words)
     if size > MAX_ARGV:
         raise BriefError(
-            f"the names of {len(words)} files do not fit into a command line ({size} bytes)",
+            f"the names of {number(len(words), 'file')} do not fit into a command line ({size} bytes)",
             place=request.unit.place,
             remedy="narrow `reads`, or let the analyser's argv name {tree}",
         )

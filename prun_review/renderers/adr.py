@@ -13,6 +13,7 @@ from prun_review.renderers import deciding, view
 from prun_review.renderers.escape import code, markdown
 from prun_review.renderers.markup import page, table, title
 from prun_review.renderers.points import Point, bullets, points
+from prun_review.words import number
 
 Document = Mapping[str, Any]
 Case = Mapping[str, Any]
@@ -49,7 +50,7 @@ def _several(document: Document, cases: Sequence[Case]) -> Iterator[str]:
     for case in cases[:CASES]:
         yield from _record(document, case, 2)
     if len(cases) > CASES:
-        yield from ("", f"{len(cases) - CASES} more choices are in the Markdown report.")
+        yield from ("", f"{number(len(cases) - CASES, 'more choice')}: see the Markdown report.")
 
 
 def _record(document: Document, case: Case, level: int) -> Iterator[str]:

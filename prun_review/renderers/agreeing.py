@@ -200,11 +200,11 @@ def _unseen(row: Row, whole: bool) -> list[Point]:
 
 def _within(row: Row, whole: bool) -> Point:
     """What came back when the same was asked again, beside what another executor says."""
-    answers = f"{row['answers']} of {row['asked']} answers to {number(row['of'], 'case')}"
+    answers = f"{row['answers']} of {number(row['asked'], 'answer')} to {number(row['of'], 'case')}"
     came = ", ".join(f"{number(c['findings'], 'finding')} {c['times']} of {c['of']}" for c in row["came"])
     text = f"{row['executor']} asked again: {answers}" + (f"; came back: {came}" if came else "")
     if whole or row["psa"]:
-        compared = f"{row['pairs']} {'pair' if row['pairs'] == 1 else 'pairs'} of answers compared"
+        compared = f"{number(row['pairs'], 'pair')} of answers compared"
         text += f"; {compared}; {interval('PSA with itself', row['psa'], row['why_not'])}"
     under = []
     if whole or row["psa_interval"]:

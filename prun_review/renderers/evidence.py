@@ -12,6 +12,7 @@ from typing import Any
 from prun_review.model import Source
 from prun_review.renderers.view import rows, voice
 from prun_review.sources import answer, blocked
+from prun_review.words import number
 
 Document = Mapping[str, Any]
 
@@ -45,7 +46,7 @@ def pages(document: Document) -> list[Fetched]:
 def pages_line(found: list[Fetched]) -> str:
     """``2 of 5 pages blocked``."""
     stopped = sum(page.blocked for page in found)
-    return f"{stopped or 'none'} of {len(found)} page{'' if len(found) == 1 else 's'} blocked"
+    return f"{stopped or 'none'} of {number(len(found), 'page')} blocked"
 
 
 def texts(document: Document) -> list[dict[str, Any]]:

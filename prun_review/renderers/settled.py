@@ -26,7 +26,7 @@ def baseline(document: Document) -> str:
     if not found:
         return ""
     known, stale = number(found["known"], "finding"), len(found["stale"])
-    entries = f"{found['entries']} {'entry' if found['entries'] == 1 else 'entries'}"
+    entries = f"{number(found['entries'], 'entry', 'entries')}"
     return f"{found['file']}: {entries}, {known} known, {stale} stale"
 
 

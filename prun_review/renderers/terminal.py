@@ -79,7 +79,8 @@ class Terminal:
     def _rest(self, items: int, page: Page, one: str, many: str = "") -> None:
         n = items - self.most
         if n > 0:
-            page.line(f"and {n} more {one if n == 1 else many or one + 's'} in the report")
+            many = many or f"{one}s"
+            page.line(f"and {number(n, f'more {one}', f'more {many}')} in the report")
 
     def _questions(self, document: Document, page: Page) -> None:
         if self.detail == BRIEF:

@@ -100,7 +100,7 @@ def test_a_spent_quota_stops_its_executor_and_no_other(project: Project, workers
     assert ends == [("failed", "quota-exhausted")] + [("not-run", "quota-exhausted")] * 3
     message = next(u["message"] for u in units(project, "right") if u["status"] == "not-run")
     assert message.startswith("not run: right quota exhausted (")
-    result.stdout.fnmatch_lines(["[[]prun *] right quota exhausted: 3 further units of it are not run -- *"])
+    result.stdout.fnmatch_lines(["[[]prun *] right quota exhausted: 3 further units of it not run -- *"])
     [breaker] = events(project, "breaker")
     assert (breaker["executor"], breaker["reason"]) == ("right", "quota-exhausted")
     assert project.report()["verdict"]["outcome"] == "INCOMPLETE"
@@ -134,7 +134,7 @@ def test_a_reached_budget_starts_nothing_new(
     assert left
     assert (report["verdict"]["outcome"], len(events(project, "budget"))) == ("INCOMPLETE", 1)
     assert Path(report["facts"]["budget"]).match(told)
-    result.stdout.fnmatch_lines([f"[[]prun *] budget reached, *: {len(left)} units are not run -- *"])
+    result.stdout.fnmatch_lines([f"[[]prun *] budget reached, *: {len(left)} units not run -- *"])
 
 
 @WORKERS

@@ -190,7 +190,7 @@ def test_each_of_several_choices_has_its_section_and_what_is_over_the_bound_is_c
     out = Adr()(agreed.document(cases=each))
     assert out.startswith("# Choices of run `20261129-120000-ab12`\n\n## Question 0?\n")
     assert out.count("### Outcome\n") == CASES
-    assert out.endswith("3 more choices are in the Markdown report.\n")
+    assert out.endswith("3 more choices: see the Markdown report.\n")
 
 
 def test_the_page_is_bounded_whatever_was_said() -> None:
