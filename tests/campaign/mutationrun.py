@@ -37,6 +37,7 @@ GATE = (
     "test_explain",
     "test_document",
 )
+OVER_TIME = ("test_edges_over_time", "test_sameness", "test_settling")
 TESTS = {
     "gate": GATE,
     "folders": GATE,
@@ -47,20 +48,20 @@ TESTS = {
     "answers": GATE,
     "outages": GATE,
     "independence": ("test_consensus", *GATE),
-    "settling": ("test_settling", "test_accepting", "test_baseline", *GATE),
-    "tracking": ("test_settling", "test_sameness", "test_comparing", "test_baseline", "test_gate_rules"),
-    "sameness": ("test_sameness", "test_settling", "test_gate_rules"),
+    "settling": (*OVER_TIME, "test_accepting", "test_baseline", *GATE),
+    "tracking": (*OVER_TIME, "test_comparing", "test_baseline", "test_gate_rules"),
+    "sameness": (*OVER_TIME, "test_gate_rules"),
     "effects": ("test_effects", "test_consensus"),
     "ruled": ("test_opinions", "test_effects", "test_consensus"),
     "crossexam": ("test_crossexam",),
     "consensus": ("test_consensus", "test_effects"),
     "pairing": ("test_consensus", "test_effects"),
     "matching": ("test_matching", "test_lexical"),
-    "lexical": ("test_lexical", "test_matching"),
-    "agreement": ("test_agreement", "test_coefficients", "test_tables", "test_intervals"),
+    "lexical": ("test_lexical", "test_edges_of_numbers", "test_matching"),
+    "agreement": ("test_agreement", "test_coefficients", "test_tables", "test_edges_of_numbers"),
     "coefficients": ("test_coefficients", "test_agreement"),
-    "intervals": ("test_intervals", "test_agreement"),
-    "proofs": ("test_opinions", "test_judging"),
+    "intervals": ("test_intervals", "test_edges_of_numbers", "test_agreement"),
+    "proofs": ("test_proofs", "test_opinions", "test_judging"),
 }
 """Module -> the test files that are about it."""
 
