@@ -7,11 +7,8 @@ that nobody works on has found a run that died.
 from __future__ import annotations
 
 import json
-import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
@@ -21,6 +18,7 @@ from prun_review.changegate import reviewed
 from prun_review.codec import decode, encode
 from prun_review.consensus import Crossing, cross
 from prun_review.folding import Same
+from prun_review.jsonvalues import clean, iso
 from prun_review.model import ExecutorInfo, Plan, Reason, Result, RunFacts, Verdict
 from prun_review.ruled import rulings_of
 from prun_review.rulings import Examination
@@ -30,8 +28,6 @@ SCHEMA_VERSION = 1
 
 NOTHING = Examination()
 """Nothing was examined."""
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def start(facts: RunFacts, plan: Plan) -> dict[str, Any]:
@@ -102,8 +98,8 @@ def _assemble(status: str, verdict: Verdict | None, gathered: Gathered) -> dict[
         "schema_version": SCHEMA_VERSION,
         "run_id": facts.run_id,
         "status": status,
-        "started": _iso(facts.started),
-        "finished": None if facts.finished is None else _iso(facts.finished),
+        "started": iso(facts.started),
+        "finished": None if facts.finished is None else iso(facts.finished),
         "verdict": None if verdict is None else encode(verdict),
         "panels": views.panels(plan, answers, executors, ended=verdict is not None),
         "cases": views.cases(plan, answers, executors),
@@ -122,7 +118,7 @@ def _assemble(status: str, verdict: Verdict | None, gathered: Gathered) -> dict[
         "acceptances": encode(facts.acceptances),
         "facts": encode(facts),
     }
-    cleaned: dict[str, Any] = _clean(document)
+    cleaned: dict[str, Any] = clean(document)
     return cleaned
 
 
@@ -154,21 +150,3 @@ def _validator() -> Any:
 
     text = files("prun_review").joinpath("schemas/run.json").read_text(encoding="utf-8")
     return Draft202012Validator(json.loads(text))
-
-
-def _iso(seconds: float) -> str:
-    """Seconds since the epoch as ISO 8601 in UTC."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def _clean(value: Any) -> Any:
-    """Without what JSON or UTF-8 cannot carry: a lone surrogate loses a report on its way."""
-    if isinstance(value, str):
-        return value if value.isascii() else _SURROGATE.sub("�", value)
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, dict):
-        return {_clean(k): _clean(v) for k, v in value.items()}
-    if isinstance(value, list):
-        return [_clean(v) for v in value]
-    return value
