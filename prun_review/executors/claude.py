@@ -63,7 +63,7 @@ HARMLESS = {
 KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN")
 """Variables any of which takes the place of the login in the user's home."""
 
-REMEDY = "pip install 'prun-review[vendors]', or put claude on PATH, or set path in {place}"
+REMEDY = "pip install '.[vendors]' in a clone of prun_review, or put claude on PATH, or set path in {place}"
 
 _BY_STATUS = {
     400: "bad-request",

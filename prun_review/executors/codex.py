@@ -28,7 +28,7 @@ from prun_review.ports import UNWATCHED, Command, Located, Missing, Output, Requ
 SCHEMA, ANSWER = "schema.json", "last.json"
 """The schema given to ``--output-schema`` and the final message from ``-o``, below the attempt."""
 
-REMEDY = "pip install 'prun-review[vendors]', or put codex on PATH, or set path in {place}"
+REMEDY = "pip install '.[vendors]' in a clone of prun_review, or put codex on PATH, or set path in {place}"
 
 STARTUP = 120.0
 """Seconds to its first event; 16 at once on 2 idle cores took 2.4 s, and machines are not always idle."""

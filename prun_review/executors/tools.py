@@ -26,7 +26,7 @@ from prun_review.words import number
 MAX_ARGV = 1_000_000
 """Bytes of file names in an argv; Linux takes 2 MB together with the environment."""
 REPORT = "report.out"
-_EXTRA = "pip install 'prun-review[offline]'"
+_EXTRA = "pip install '.[offline]' in a clone of prun_review"
 _LIST = "files.txt"
 _JOB = "job.json"
 _ISOLATED = ("-I", "-B", "-X", "utf8")

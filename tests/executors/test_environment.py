@@ -196,7 +196,7 @@ def test_a_missing_program_carries_the_remedy(
     found = executor.configured(load({}).executor("mine")).locate({"PATH": "/nowhere"}, ())
     assert isinstance(found, Missing)
     assert package in found.why
-    assert "pip install 'prun-review[vendors]'" in found.remedy
+    assert "pip install '.[vendors]' in a clone of prun_review" in found.remedy
     assert "path in [tool.prun_review.executor.mine]" in found.remedy
 
 
