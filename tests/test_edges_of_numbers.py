@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from prun_review.agreement import psa_interval
+from prun_review.agreement import estimated, psa_interval
+from prun_review.coefficients import cohen
 from prun_review.intervals import DRAWS, LEAST, bca
 from prun_review.lexical import SHOWN, SPELT, common
 from prun_review.tokens import spelling
@@ -62,3 +63,10 @@ def test_a_long_word_is_cut() -> None:
     text = "q" * 80
     assert common(text, text, frozenset(spelling(text))) == "q" * 30
     assert SPELT == 30
+
+
+def test_a_coefficient_needs_ten_cases_and_no_more() -> None:
+    yes, no, split = (("yes", "yes"),), (("no", "no"),), (("yes", "no"),)
+    cases = [*[yes] * 4, *[no] * 3, *[split] * 3]
+    assert "fewer than 10" in estimated(cases[1:], cohen).why_not
+    assert estimated(cases, cohen).value == pytest.approx(4 / 9)  # .7 observed, .46 by chance
