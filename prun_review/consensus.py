@@ -18,7 +18,7 @@ from prun_review.folding import Held, Member, Same, fold, highest
 from prun_review.groups import CLASSES, Came, Crossing, CrossPair, Group
 from prun_review.independence import known
 from prun_review.matching import crosscheck
-from prun_review.model import ExecutorInfo, Result
+from prun_review.model import ExecutorInfo, Finding, Result
 from prun_review.pairing import Edge
 from prun_review.rulings import Rulings
 
@@ -182,16 +182,43 @@ def cross(
         for at in _gather(pool, edges)
     ]
     counted, retold = _counted(results), _retold(results, same)
-    every = (effects.examined(g, rulings, executors, _twins(g, pool, doubts)) for g in (*groups, *apart))
+    doubted = _doubted(pool, doubts)
+    every = (
+        effects.examined(
+            g, rulings, executors, _twins(g, doubted, apart, same) if _claimed(g, rulings) else ()
+        )
+        for g in (*groups, *apart)
+    )
     return Crossing(tuple(replace(g, came=_came(g, counted, retold)) for g in every), tuple(pairs))
 
 
-def _twins(group: Group, pool: Sequence[Held], doubts: Iterable[Edge]) -> set[str]:
-    """Who holds what may be the group's finding, or was in doubt until it was ruled on."""
-    ids = {m.finding.id for m in group.members}
-    ends = [(pool[e.left], pool[e.right]) for e in doubts]
-    both = [*ends, *((right, left) for left, right in ends)]
-    return {other.executor for mine, other in both if mine.first.id in ids}
+def _claimed(group: Group, rulings: Rulings) -> bool:
+    return any(m.finding.id in rulings.claims for m in group.members)
+
+
+def _doubted(pool: Sequence[Held], doubts: Iterable[Edge]) -> dict[str, set[str]]:
+    """Finding id -> who holds what may be the same, or was in doubt until it was ruled on."""
+    found: dict[str, set[str]] = {}
+    for edge in doubts:
+        one, other = pool[edge.left], pool[edge.right]
+        found.setdefault(one.first.id, set()).add(other.executor)
+        found.setdefault(other.first.id, set()).add(one.executor)
+    return found
+
+
+def _twins(
+    group: Group, doubted: Mapping[str, set[str]], apart: Iterable[Group], same: Same | None
+) -> set[str]:
+    """Who holds what may be the group's finding, also where the tree does not hold its proof."""
+    mine = [m.finding for m in group.members]
+    found = set().union(*(doubted.get(finding.id, ()) for finding in mine))
+    told: dict[str, list[Finding]] = {}
+    for member in (m for other in apart if other.id != group.id for m in other.members):
+        told.setdefault(member.executor, []).append(member.finding)
+    for name, findings in told.items():
+        if any(p.left is not None and p.right is not None for p in crosscheck(mine, findings, same=same)):
+            found.add(name)
+    return found
 
 
 def _counted(results: Iterable[Result]) -> dict[str, set[str]]:

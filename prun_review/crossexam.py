@@ -96,7 +96,7 @@ class _Wanted:
     """Who is asked; empty where nobody may be."""
     shown: tuple[Finding, ...]
     """What they are shown: of a pair both findings, the left one first; of a claim what is claimed, then
-    what else its holder told of it."""
+    what else its group holds."""
     ends: frozenset[str]
     """Ids of the findings that it is about: of a claim all of its group."""
     untold: tuple[str, ...] = ()
@@ -249,8 +249,7 @@ class _Hall:
                 continue
             heads = [m for m in group.members if m.finding.severity == group.severity]
             claimed = heads[0].finding
-            mine = [m.finding for m in group.members if m.executor == heads[0].executor]
-            told = (claimed, *(finding for finding in mine if finding is not claimed))
+            told = (claimed, *(m.finding for m in group.members if m.finding is not claimed))
             question = Question(
                 question_id("claim", group.case, claimed.id),
                 "claim", group.case, folder.name, claimed.id, "", group.severity,

@@ -13,13 +13,12 @@ from collections.abc import Sequence
 
 from prun_review.changegate import reviewed
 from prun_review.model import Brief, Contract, Exhibit, Finding, RunFacts
-from prun_review.prompts import escape
-from prun_review.quotes import within
+from prun_review.prompts import MAX_EXHIBIT, escape
 from prun_review.rulings import CLAIM, SAME
 
 MOST_TITLE = 300
-MOST_QUOTES = 5
-"""Different quotes of one claim that are shown."""
+MOST_TOLD = 12
+"""Findings of one claim that are told, what is claimed first."""
 MOST_TEXT = 4_000
 """Characters of a detail and of a quote that are shown."""
 
@@ -33,8 +32,8 @@ and look for what would prevent it as well as for what would cause it. The answe
 - `confirm`: you have seen in the code that the defect is there. `severity` is then how severe it is in
   your own eyes, whatever the claim says, and `quote` is the code that is wrong.
 - `refute`: you have seen in the code that it is not there, or that something prevents it. `quote` is the
-  code that shows it. Where several quotes are shown, the claim was made of each of them: to refute it is
-  to refute all, so look at every one.
+  code that shows it. Where more is told than one finding (`Title 2` and so on), it may be the same in other
+  words or a defect of its own: to refute the claim is to refute all of it, so look at every one.
 - `cannot-tell`: the code does not show you which. That is an honest answer; a guess is not."""
 
 _SAME = """\
@@ -60,7 +59,7 @@ def question_id(kind: str, case: str, *findings: str) -> str:
 
 def claim_brief(facts: RunFacts, told: Sequence[Finding], severity: str) -> Brief:
     """The question whether a finding holds that is claimed to be so severe: the first of ``told``, with
-    the quotes of what else its holder told of it."""
+    what else was told and taken for it."""
     return _brief(facts, _CLAIM, CLAIM, [("CLAIM", told[0], severity)], told[1:])
 
 
@@ -79,10 +78,12 @@ def _brief(
     reads, changed = _files(facts, [finding for _, finding, _ in shown])
     exhibits = []
     for label, finding, severity in shown:
-        others = _others(finding, more)
-        quotes = (finding.quote or "", *(o.quote or "" for o in others))
+        others = _others(finding, severity, more)
+        told = [finding, *others, *(one for one in more if _repeats(one, (finding, *others)))]
+        quotes = dict.fromkeys(one.quote for one in (finding, *others) if one.quote)
         side = (finding.side or "") if changed else ""
-        exhibits.append(Exhibit(label, exhibit(finding, severity, others), tuple(filter(None, quotes)), side))
+        ids = tuple(dict.fromkeys(one.id for one in told))
+        exhibits.append(Exhibit(label, exhibit(finding, severity, others), tuple(quotes), side, ids))
     return Brief(
         words,
         Contract("examination", options, change=changed),
@@ -92,14 +93,31 @@ def _brief(
     )
 
 
-def _others(finding: Finding, more: Sequence[Finding]) -> list[Finding]:
-    """Those of ``more`` with a quote of their own that can be shown whole, as many as are shown."""
+def _others(finding: Finding, severity: str, more: Sequence[Finding]) -> list[Finding]:
+    """Those of ``more`` that say something else and can be told whole, as many as are told."""
     found: list[Finding] = []
     for other in more:
-        known = [one.quote or "" for one in (finding, *found)]
-        if other.quote and len(other.quote) <= MOST_TEXT and not within(other.quote, known):
+        if _repeats(other, (finding, *found)) or len(found) + 1 >= MOST_TOLD or not _fits(other):
+            continue
+        if len(exhibit(finding, severity, (*found, other))) <= MAX_EXHIBIT:
             found.append(other)
-    return found[: MOST_QUOTES - 1]
+    return found
+
+
+def _repeats(finding: Finding, told: Sequence[Finding]) -> bool:
+    """Whether one of these says the same of the same place in the same words."""
+    return any(_place(finding) == _place(one) and _words(finding) == _words(one) for one in told)
+
+
+def _words(finding: Finding) -> list[list[str]]:
+    return [text.split() for text in (finding.title, finding.detail, finding.quote or "")]
+
+
+def _fits(finding: Finding) -> bool:
+    """Whether nothing of it is cut."""
+    return (
+        len(finding.title) <= MOST_TITLE and max(len(finding.detail), len(finding.quote or "")) <= MOST_TEXT
+    )
 
 
 def _files(facts: RunFacts, findings: Sequence[Finding]) -> tuple[tuple[str, ...], bool]:
@@ -128,7 +146,7 @@ def _names_a_file(name: str) -> bool:
 
 
 def exhibit(finding: Finding, severity: str, others: Sequence[Finding] = ()) -> str:
-    """What a finding says, for somebody who must not know whose it is, with the quotes of ``others``."""
+    """What a finding says, for somebody who must not know whose it is, and what ``others`` say."""
     parts = [
         f"Title: {escape(finding.title, MOST_TITLE)}",
         f"Severity: {escape(severity, 20)}",
@@ -138,7 +156,7 @@ def exhibit(finding: Finding, severity: str, others: Sequence[Finding] = ()) -> 
     ]
     for n, other in enumerate(others, 2):
         parts += [f"Title {n}: {escape(other.title, MOST_TITLE)}", f"Place {n}: {_place(other)}"]
-        parts += _block(f"Quote {n}", other.quote or "")
+        parts += _block(f"Detail {n}", other.detail) + _block(f"Quote {n}", other.quote or "")
     return "\n".join(parts)
 
 

@@ -15,7 +15,6 @@ from prun_review.groups import Group
 from prun_review.independence import independent_among, known, rule_dependence
 from prun_review.model import SEVERITIES, ExecutorInfo, Finding
 from prun_review.payload import one_line
-from prun_review.quotes import within
 from prun_review.ruled import proven
 from prun_review.rulings import Ruling, Rulings
 
@@ -110,21 +109,19 @@ def _held(group: Group, executor: str) -> str:
 def _against(
     group: Group, ruling: Ruling, executors: Mapping[str, ExecutorInfo], twins: Collection[str]
 ) -> bool:
-    """Whether somebody independent of one who holds it refutes it, without a part in it, having seen all
-    that its holder quotes."""
+    """Whether somebody independent of one who holds it refutes it, without a part in it, having been told
+    all that the group holds."""
     own = {*group.executors, *twins}
     names = [n for n, said in ruling.opinions if said.word == "refute" and proven(said) and n not in own]
-    return _all_shown(group, ruling) and any(
+    return _all_told(group, ruling) and any(
         _free(n, m.executor, m.finding, executors) for n in names for m in group.members
     )
 
 
-def _all_shown(group: Group, ruling: Ruling) -> bool:
-    """Whether the question showed every quote of whoever holds what was claimed; the claim's own always."""
-    claimed = [m for m in group.members if m.finding.id == ruling.question.left]
-    shown = [*ruling.shown, *(m.finding.quote or "" for m in claimed)]
-    holders = {m.executor for m in claimed}
-    return all(within(m.finding.quote or "", shown) for m in group.members if m.executor in holders)
+def _all_told(group: Group, ruling: Ruling) -> bool:
+    """Whether the question told every finding of the group: two that were taken for one, in an answer, in
+    its repeats or of two executors, are refuted together or not at all."""
+    return {m.finding.id for m in group.members} <= {ruling.question.left, *ruling.told}
 
 
 def _refuted(group: Group, ruling: Ruling) -> Group:

@@ -198,6 +198,8 @@ class Exhibit:
     """The quotes that ``text`` shows whole, that of the finding itself first."""
     side: str = ""
     """The side of a change that it is about; empty: the tree as it is."""
+    told: tuple[str, ...] = ()
+    """Ids of the findings that ``text`` tells, that of the claim itself first; the others whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +285,7 @@ class Brief:
     reads: tuple[str, ...] = ()
     """Patterns relative to the root of the reviewed tree; empty means the whole tree."""
     access: str = "read"
-    """``read``, ``run`` or ``full``."""
+    """``read``, ``run`` or ``full``; with ``write`` ``write`` or ``full``."""
     timeout: float = 900.0
     """Seconds of wall time for one attempt."""
     needs: tuple[str, ...] = ()
@@ -302,6 +304,8 @@ class Brief:
     """With ``write``: patterns of what it must not touch, whatever ``writes`` says."""
     verify: tuple[str, ...] = ()
     """With ``write``: shell commands that the harness runs on base and patch."""
+    creates: tuple[str, ...] = ()
+    """With contract ``task``: patterns of files that must be made, one of them at least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -439,6 +443,8 @@ class Result:
     """Where code was written: what the copy held beyond its base, whatever the answer says."""
     checks: tuple[Check, ...] = ()
     """What the harness ran on it, in the order of ``Brief.verify``."""
+    marker: bool = False
+    """Where code was written: ``.claude-task-complete`` lay in the copy."""
 
     def __repr__(self) -> str:
         """``<Result valid panels/probe_x.py::probe[codex] 2 findings>``, or why there is none."""

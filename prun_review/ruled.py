@@ -19,6 +19,10 @@ _SAYS = {
 }
 
 
+UNPROVEN = frozenset({"unproven", "coverage"})
+"""Violations of an answer that says one thing, and has not shown it."""
+
+
 def rulings_of(examination: Examination) -> Rulings:
     """What every question that was asked came to, by what it is about."""
     same: dict[frozenset[str], Ruling] = {}
@@ -37,7 +41,7 @@ def every_ruling(examination: Examination) -> tuple[Ruling, ...]:
 
     An answer counts where it is sound and proven.  Of a pair two must say the same; of a claim one
     proven "confirm" is enough, and it outweighs any "refute".  Refuted is what everybody refutes who
-    gave a sound answer: who cannot tell leaves it open.
+    gave an answer: who cannot tell leaves it open, and so does who confirms it without proof.
     """
     answers = lay(examination.plan, examination.results)
     asked: dict[str, list[tuple[Unit, Result | None]]] = {}
@@ -52,6 +56,17 @@ def opinion_of(unit: Unit, result: Result | None) -> Opinion | None:
         return None
     said = result.answer.opinion
     return said if said is not None and said.word in unit.brief.contract.options else None
+
+
+def _unsound(unit: Unit, result: Result | None) -> str:
+    """The word of an answer that breaks its contract: it settles nothing, and may speak against settling.
+
+    A "confirm" with a quote that is nowhere is no reason to believe the "refute" beside it.
+    """
+    if result is None or result.answer is None or opinion_of(unit, result):
+        return ""
+    said, proofs = result.answer.opinion, {violation.code for violation in result.violations}
+    return said.word if said is not None and proofs <= UNPROVEN else CANNOT
 
 
 def proven(opinion: Opinion) -> bool:
@@ -70,17 +85,17 @@ def _ruling(question: Question, asked: Sequence[tuple[Unit, Result | None]]) -> 
         told.append(f"{unit.executor} {_told(said, result)}{turned}")
     counted = [o for o in opinions.values() if proven(o)]
     words = [o.word for o in counted]
-    said_of_it = [o.word for o in opinions.values()]
+    said_of_it = [o.word for o in opinions.values()] + [w for one in asked if (w := _unsound(*one))]
     outcome = _of_pair(words) if question.kind == "same" else _of_claim(words, said_of_it)
     given = [o.severity or question.severity for o in counted if o.word == "confirm"]
     severity = highest(given) if outcome == "confirmed" else ""
     why = "; ".join(told) or "nobody was asked"
-    return Ruling(question, outcome, why, severity, tuple(opinions.items()), _shown(u for u, _ in asked))
+    return Ruling(question, outcome, why, severity, tuple(opinions.items()), _told_of(u for u, _ in asked))
 
 
-def _shown(units: Iterable[Unit]) -> tuple[str, ...]:
-    """The quotes that each of the units shows."""
-    every = [{q for exhibit in unit.brief.exhibits for q in exhibit.quotes} for unit in units]
+def _told_of(units: Iterable[Unit]) -> tuple[str, ...]:
+    """The findings that each of the units tells."""
+    every = [{name for exhibit in unit.brief.exhibits for name in exhibit.told} for unit in units]
     return tuple(sorted(set.intersection(*every))) if every else ()
 
 

@@ -74,8 +74,8 @@ class Ruling:
     """Of a confirmed claim: the highest severity that an examiner gave it."""
     opinions: tuple[tuple[str, Opinion], ...] = ()
     """Executor and what it said, as far as it answered."""
-    shown: tuple[str, ...] = ()
-    """The quotes that everybody who was asked was shown."""
+    told: tuple[str, ...] = ()
+    """Ids of the findings that everybody who was asked was told of."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from prun_review.crossexam import Round, ask
-from prun_review.model import Answer, Brief, Contract, Finding, Opinion, Plan, Result, Unit
+from prun_review.model import Answer, Brief, Contract, Exhibit, Finding, Opinion, Plan, Result, Unit
 from prun_review.rulings import CLAIM, SAME, Examination, Question
 from tests.gatekit import CASE, EXECUTORS, FOLDER, HEADER, facts, lost, result
 
@@ -47,10 +47,11 @@ def answer(of: Unit, said: Opinion | None, **fields: Any) -> Result:
     return result(of, answer=Answer(HEADER, examined=("src/auth.py",), opinion=said), **fields)
 
 
-def asked(question: Question, executor: str) -> Unit:
-    """A unit that puts a question to an executor."""
+def asked(question: Question, executor: str, also: Sequence[str] = ()) -> Unit:
+    """A unit that puts a question to an executor; ``also`` are ids that it tells beside the claimed one."""
     options = SAME if question.kind == "same" else CLAIM
-    brief = Brief("Is it?", Contract("examination", options))
+    exhibit = Exhibit("CLAIM", "Title: x", told=(question.left, *also))
+    brief = Brief("Is it?", Contract("examination", options), exhibits=(exhibit,))
     name = f"prun_review::examine[{question.id}-{executor}]"
     slug = f"examine-{question.id}-{executor}"
     return Unit(name, slug, question.id, question.folder, executor, brief)
@@ -66,9 +67,9 @@ def pair(left: str, right: str, severity: str = "critical", case: str = CASE) ->
     return Question(f"x-same-{left}-{right}", "same", case, FOLDER, left, right, severity)
 
 
-def examined(*told: tuple[Question, Mapping[str, Opinion | None]]) -> Examination:
-    """An examination in which executors said this, by name."""
-    units = [(asked(q, name), said) for q, says in told for name, said in says.items()]
+def examined(*told: tuple[Question, Mapping[str, Opinion | None]], also: Sequence[str] = ()) -> Examination:
+    """An examination in which executors said this, by name; ``also`` as in :func:`asked`."""
+    units = [(asked(q, name, also), said) for q, says in told for name, said in says.items()]
     return Examination(
         tuple(q for q, _ in told),
         Plan(tuple(unit for unit, _ in units)),

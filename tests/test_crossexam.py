@@ -15,7 +15,7 @@ from prun_review import document
 from prun_review.codec import decode, encode
 from prun_review.contract import KINDS
 from prun_review.crossexam import NOBODY, ROUNDS, Round, ask
-from prun_review.crossquestions import MOST_QUOTES, claim_brief, exhibit
+from prun_review.crossquestions import MOST_TOLD, claim_brief, exhibit
 from prun_review.fingerprints import fingerprint
 from prun_review.independence import dependence
 from prun_review.model import (
@@ -420,16 +420,47 @@ def test_a_pair_is_shown_to_one_as_a_b_and_to_the_other_as_b_a() -> None:
         assert "sonnet" not in shown
 
 
-def test_every_quote_that_a_holder_gave_is_shown() -> None:
-    """Refuting one place of a claim must not clear another that nobody looked at."""
-    told = [replace(SQL, quote=f"db.execute(sql_{n} + name)", title=f"Place {n}") for n in range(8)]
-    brief = claim_brief(facts(), [*told[:2], told[1], *told[2:]], "high")
+def test_all_that_is_taken_for_a_claim_is_told() -> None:
+    """Refuting one of several that were taken for one must not clear another that nobody looked at."""
+    every = [replace(SQL, id=f"codex#{n}", title=f"Place {n}", detail=f"What {n} does.") for n in range(20)]
+    [shown] = claim_brief(facts(), [*every[:2], replace(every[1], id="again#1"), *every[2:]], "high").exhibits
+    assert shown.told == (*(e.id for e in every[:MOST_TOLD]), "again#1"), "and what repeats one of them"
+    for one in every:
+        assert (f"{one.title}\n" in shown.text) == (one.detail in shown.text) == (one.id in shown.told)
+    assert shown.text.count("again#1") == 0
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(SQL, line=30, end_line=30),
+        replace(SQL, detail="Another parameter."),
+        replace(SQL, quote="db.execute(mail)"),
+        replace(SQL, title="Another title"),
+    ],
+)
+def test_what_differs_in_anything_is_told(other: Finding) -> None:
+    [shown] = claim_brief(facts(), [replace(SQL, id="a#1"), replace(other, id="b#1")], "high").exhibits
+    assert (shown.told, shown.text.count("Title 2: ")) == (("a#1", "b#1"), 1)
+
+
+@pytest.mark.parametrize(
+    ("others", "most"),
+    [
+        ([replace(SQL, detail="d" * 4_001)], 0),
+        ([replace(SQL, quote="q" * 4_001)], 0),
+        ([replace(SQL, title="t" * 301)], 0),
+        ([replace(SQL, detail="d" * 3_900, quote=f"{n}" + "q" * 3_900) for n in range(4)], 1),
+    ],
+)
+def test_what_a_prompt_cuts_is_not_told(others: list[Finding], most: int) -> None:
+    named = [replace(other, id=f"b#{n}") for n, other in enumerate(others)]
+    brief = claim_brief(facts(), [replace(SQL, id="a#1"), *named], "high")
     [shown] = brief.exhibits
-    assert shown.quotes == tuple(t.quote for t in told[:MOST_QUOTES])
-    assert all((t.quote or "") in shown.text for t in told[:MOST_QUOTES])
-    assert (told[MOST_QUOTES].quote or "") not in shown.text
-    [whole] = claim_brief(facts(), [told[0], replace(SQL, quote="sql_0 + name")], "high").exhibits
-    assert whole.quotes == (told[0].quote,), "part of one that is shown"
+    assert shown.told == ("a#1", *(f"b#{n}" for n in range(most)))
+    asked = replace(once([SQL]).units[0], brief=brief)
+    assert "characters are shown" not in prompt_of(asked)
+    assert all(quote in prompt_of(asked) for quote in shown.quotes)
 
 
 def test_hostile_words_stay_inside_their_exhibit() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from prun_review.consensus import Came, Crossing, Group, cross
 from prun_review.independence import dependence, known
 from prun_review.matching import crosscheck
-from prun_review.model import SEVERITIES, Exhibit, Finding, Opinion, Plan, Result
+from prun_review.model import SEVERITIES, Finding, Opinion, Result, Violation
 from prun_review.ruled import every_ruling, proven, rulings_of
 from prun_review.rulings import Examination, Question
 from tests.examkit import CANNOT_TELL, NO, REFUTE, YES, answer, claim, confirm, examined, opinion, pair
@@ -24,6 +24,9 @@ def run(said: Mapping[str, Sequence[Finding]], held: Examination = Examination()
     """The cross-check of what executors said, under what was examined."""
     results = [result(unit(name), *findings) for name, findings in said.items()]
     return cross(results, EXECUTORS, rulings=rulings_of(held))
+
+
+AGAIN = unit("codex", repeat=2)
 
 
 def first(executor: str, n: int = 1) -> str:
@@ -107,7 +110,8 @@ def test_a_claim_that_was_examined(
     held: dict[str, str], says: dict[str, Opinion | None], then: tuple[str, str, str, str]
 ) -> None:
     said = {name: [sql(severity)] for name, severity in held.items()}
-    group = of(run(said, examined((claim(first("codex")), says))), first("codex"))
+    asked = examined((claim(first("codex")), says), also=[first(name) for name in held])
+    group = of(run(said, asked), first("codex"))
     assert (group.kind, group.severity, group.agreed, group.examined) == then
     (ruling,) = group.rulings
     assert {name for name, _ in ruling.opinions} == {
@@ -233,16 +237,78 @@ def test_who_holds_the_twin_does_not_take_it_back_alone(says: dict[str, Opinion 
     assert group.examined == then
 
 
-@pytest.mark.parametrize(("shown", "then"), [((), "unresolved"), ((SQL.quote or "", "log(name)"), "refuted")])
-def test_a_refutation_counts_where_every_quote_was_shown(shown: tuple[str, ...], then: str) -> None:
-    """Two defects that were folded as one are refuted together or not at all."""
+MAIL = replace(SQL, title="SQL injection in find_user by the mail", quote="db.execute(name + mail)")
+TWO_AS_ONE: dict[str, tuple[dict[str, list[list[Finding]]], list[str]]] = {
+    "in one answer": ({"codex": [[SQL, replace(SQL, quote="log(name)")]]}, [first("codex", 2)]),
+    "in one answer, one word apart": (
+        {
+            "codex": [
+                [replace(MAIL, title=f"{MAIL.title} of the {who} beside it") for who in ("user", "host")]
+            ]
+        },
+        [first("codex", 2)],
+    ),
+    "in repeats": ({"codex": [[replace(MAIL, quote=None)], [SQL_REWORDED]]}, [f"{AGAIN.slug}#1"]),
+    "by a relative": ({"codex": [[SQL]], "mini": [[SQL_REWORDED]]}, [first("mini")]),
+}
+
+
+@pytest.mark.parametrize("told", [True, False])
+@pytest.mark.parametrize(("said", "also"), TWO_AS_ONE.values(), ids=TWO_AS_ONE)
+def test_a_refutation_counts_where_all_that_is_taken_for_it_was_told(
+    said: dict[str, list[list[Finding]]], also: list[str], told: bool
+) -> None:
+    """Two defects that were taken for one are refuted together or not at all, whatever they quote."""
+    held = examined((claim(first("codex")), {"sonnet": REFUTE}), also=also if told else ())
+    results = [
+        result(unit(name, repeat=n), *findings)
+        for name, answers in said.items()
+        for n, findings in enumerate(answers, 1)
+    ]
+    group = of(cross(results, EXECUTORS, rulings=rulings_of(held)), first("codex"))
+    assert len(group.members) == 2
+    assert group.examined == ("refuted" if told else "unresolved")
+
+
+@pytest.mark.parametrize(
+    ("other", "codes", "then"),
+    [
+        (confirm("high"), ("unproven",), "unresolved"),
+        (confirm("high"), ("coverage",), "unresolved"),
+        (CANNOT_TELL, ("coverage",), "unresolved"),
+        (REFUTE, ("unproven", "coverage"), "refuted"),
+        (REFUTE, ("word-contradicted",), "unresolved"),
+        (REFUTE, ("did-not-read", "unproven"), "unresolved"),
+        (None, (), "refuted"),
+    ],
+)
+def test_a_broken_answer_settles_nothing_and_may_leave_it_open(
+    other: Opinion | None, codes: tuple[str, ...], then: str
+) -> None:
+    """Who confirms it with a quote that is nowhere is no witness that it is not there."""
+    held = examined((claim(first("codex")), {"sonnet": REFUTE, "proxy": other}))
+    results = [
+        replace(r, status="broken", violations=tuple(Violation(code, "/word", "x") for code in codes))
+        if r.executor == "proxy" and other
+        else r
+        for r in held.results
+    ]
+    group = of(run({"codex": [SQL]}, replace(held, results=tuple(results))), first("codex"))
+    assert group.examined == then
+
+
+@pytest.mark.parametrize(
+    ("other", "then"),
+    [
+        (replace(SQL_REWORDED, grounding="ungrounded", severity="medium"), "unresolved"),
+        (replace(PERHAPS, grounding="ungrounded", severity="low"), "unresolved"),
+        (replace(LEAK, grounding="ungrounded", severity="medium"), "refuted"),
+    ],
+)
+def test_who_told_the_same_without_proof_does_not_take_it_back(other: Finding, then: str) -> None:
     held = examined((claim(first("codex")), {"sonnet": REFUTE}))
-    asked = held.plan.units[0]
-    brief = replace(asked.brief, exhibits=(Exhibit("CLAIM", "Title: x", shown),))
-    held = replace(held, plan=Plan((replace(asked, brief=brief),)))
-    again = replace(SQL, quote="log(name)")
-    group = of(run({"codex": [SQL, again]}, held), first("codex"))
-    assert (len(group.members), group.examined) == (2, then)
+    group = of(run({"codex": [SQL], "sonnet": [other]}, held), first("codex"))
+    assert (group.kind, group.examined) == ("single" if then == "unresolved" else "contested", then)
 
 
 def test_who_saw_what_as_a_is_told() -> None:

@@ -105,10 +105,11 @@ def defects(
                 found.append(Defect(case, kind, finding.severity, "", [alone], [], counted=False))
         if counts:
             relied.append(result)
+    apart = [h for d in found for h in d.holders]
     for topic in dict.fromkeys(said(f)[0] for r in relied for f in r.findings):
         held = _held(topic, relied)
         if held:
-            found += _of_topic(case, held, relied, infos, heard, oracle)
+            found += _of_topic(case, held, apart, relied, infos, heard, oracle)
     return found
 
 
@@ -133,6 +134,7 @@ def _held(topic: str, results: Sequence[Result]) -> list[Held]:
 def _of_topic(
     case: str,
     held: Sequence[Held],
+    apart: Sequence[Held],
     results: Sequence[Result],
     infos: Mapping[str, ExecutorInfo],
     heard: Heard,
@@ -141,17 +143,20 @@ def _of_topic(
     edges = _edges(held, infos, heard)
     found = [_defect(case, held, at, edges, results) for at in _joined(held, edges, oracle)]
     for defect in found:
-        _examined(defect, _twins(defect, held), heard, infos, oracle)
+        _examined(defect, _twins(defect, held, apart), heard, infos, oracle)
     return found
 
 
-def _twins(defect: Defect, held: Sequence[Held]) -> set[str]:
-    """Who tells of the topic in other words: it may be the same, or was until it was ruled on."""
+def _twins(defect: Defect, held: Sequence[Held], apart: Sequence[Held]) -> set[str]:
+    """Who tells of the topic in other words: it may be the same, or was until it was ruled on.  So does
+    who tells of it in whatever words, and is not to be relied on."""
     return {
         other.executor
         for mine in defect.holders
-        for other in held
-        if other.executor != mine.executor and other.telling != mine.telling
+        for other in (*held, *apart)
+        if other.executor != mine.executor
+        and other.topic == mine.topic
+        and (other.telling != mine.telling or other in apart)
     }
 
 

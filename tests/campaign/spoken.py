@@ -17,7 +17,7 @@ class Heard:
     infos: Mapping[str, ExecutorInfo]
     said: list[tuple[Question, dict[str, Opinion]]] = field(default_factory=list)
     words: dict[str, list[str]] = field(default_factory=dict)
-    """Question -> the words of all sound answers to it, proven or not."""
+    """Question -> the words of all answers to it, proven or not; of a broken one "cannot-tell"."""
 
     def pair(self, left: str, right: str) -> str:
         """``match``, ``distinct``, or empty where two findings were not settled."""
@@ -41,7 +41,7 @@ class Heard:
         return None
 
     def left_open(self, findings: Sequence[Finding]) -> bool:
-        """Whether somebody who was asked about one of these and answered soundly does not refute it."""
+        """Whether somebody who was asked about one of these and answered does not refute it."""
         ids = {f.id for f in findings}
         asked = next((q.id for q, _ in self.said if q.kind == "claim" and q.left in ids), "")
         return any(word != "refute" for word in self.words.get(asked, ()))
@@ -69,10 +69,11 @@ def hear(examination: Examination, infos: Mapping[str, ExecutorInfo]) -> Heard:
                 continue
             result = fitting[0]
             opinion = result.answer.opinion if result.answer else None
+            if result.status == "valid" and opinion and result.violations:
+                heard.words.setdefault(question.id, []).append("cannot-tell")
             if result.status != "valid" or result.violations or opinion is None:
                 continue
-            if opinion.word in unit.brief.contract.options:
-                heard.words.setdefault(question.id, []).append(opinion.word)
+            heard.words.setdefault(question.id, []).append(opinion.word)
             if opinion.evidence.grounding in ("exact", "moved"):
                 opinions[unit.executor] = opinion
         heard.said.append((question, opinions))

@@ -10,6 +10,7 @@ from prun_review.model import (
     Brief,
     Contract,
     ExecutorInfo,
+    Exhibit,
     Finding,
     Opinion,
     Plan,
@@ -97,12 +98,19 @@ class _Wave:
         names = free[: self.tape.pick((1, 2, 2))]
         if self.tape.once_in(8):
             names = [n for n in self._examiners() if n not in free][:1]
-        self._ask("claim", defect.case, defect.findings[0].id, "", names, defect.severity)
+        self._ask("claim", defect.case, defect.findings[0].id, "", names, defect.severity, defect.findings)
 
     # --- one question
 
     def _ask(
-        self, kind: str, case: str, left: str, right: str, names: Sequence[str], severity: str = "high"
+        self,
+        kind: str,
+        case: str,
+        left: str,
+        right: str,
+        names: Sequence[str],
+        severity: str = "high",
+        also: Sequence[Finding] = (),
     ) -> None:
         n = len(self.examination.questions) + len(self.examination.left_out) + 1
         folder = case.partition("/probe_")[0]
@@ -113,7 +121,8 @@ class _Wave:
             self.examination = replace(self.examination, left_out=left_out)
             return
         words = self.tape.pick(_WORDS[kind])
-        units = [_unit(question, name) for name in names]
+        told = tuple(f.id for f in also)
+        units = [_unit(question, name, told) for name in names]
         results = [
             r
             for unit, word in zip(units, words, strict=False)
@@ -170,9 +179,10 @@ _WORDS = {
 }  # fmt: skip
 
 
-def _unit(question: Question, executor: str) -> Unit:
+def _unit(question: Question, executor: str, told: tuple[str, ...]) -> Unit:
     id = f"prun_review::examine[{question.id}-{executor}]"
     slug = "".join(c if c.isalnum() else "-" for c in id)
     options = SAME if question.kind == "same" else CLAIM
-    brief = Brief("Look.", Contract("examination", options))
+    exhibit = Exhibit("CLAIM", "What is said.", told=told)
+    brief = Brief("Look.", Contract("examination", options), exhibits=(exhibit,))
     return Unit(id, slug, question.id, question.folder, executor, brief, fingerprint=f"f-{question.id}")
