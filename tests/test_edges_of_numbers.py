@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from prun_review import Finding, crosscheck, matching
 from prun_review.agreement import estimated, psa_interval
 from prun_review.coefficients import cohen
 from prun_review.intervals import DRAWS, LEAST, bca
@@ -70,3 +71,16 @@ def test_a_coefficient_needs_ten_cases_and_no_more() -> None:
     cases = [*[yes] * 4, *[no] * 3, *[split] * 3]
     assert "fewer than 10" in estimated(cases[1:], cohen).why_not
     assert estimated(cases, cohen).value == pytest.approx(4 / 9)  # .7 observed, .46 by chance
+
+
+@pytest.mark.parametrize(("most", "all_of_them"), [(4, True), (3, False)])
+def test_a_case_at_the_cap_is_compared_whole(
+    most: int, all_of_them: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(matching, "ALL_PAIRS", most)
+    ours = [Finding("alpha breaks", file="a.py", line=1), Finding("beta leaks", file="b.py", line=1)]
+    theirs = [Finding("gamma stalls", file="c.py", line=1), Finding("delta hangs", file="d.py", line=1)]
+    pairs = crosscheck(ours, theirs)
+    assert [p.outcome for p in pairs] == ["alone"] * 4
+    assert all("among those compared" in p.reason for p in pairs) is not all_of_them
+    assert any("among those compared" in p.reason for p in pairs) is not all_of_them

@@ -56,7 +56,7 @@ TESTS = {
     "crossexam": ("test_edges_of_examining", "test_crossexam"),
     "consensus": ("test_consensus", "test_effects"),
     "pairing": ("test_consensus", "test_effects"),
-    "matching": ("test_matching", "test_lexical"),
+    "matching": ("test_edges_of_numbers", "test_matching", "test_lexical"),
     "lexical": ("test_lexical", "test_edges_of_numbers", "test_matching"),
     "agreement": ("test_agreement", "test_coefficients", "test_tables", "test_edges_of_numbers"),
     "coefficients": ("test_coefficients", "test_agreement"),
