@@ -12,7 +12,7 @@ from prun_review import scoperules, taskfiles, taskmaking, taskrules, wavelists
 from prun_review.manifestfields import Fields, Problems
 from prun_review.manifestfiles import MANIFEST, TASKS, Directory, Files
 from prun_review.taskfiles import TaskFile
-from prun_review.taskmaking import Joined
+from prun_review.taskmaking import Joined, Shelf
 from prun_review.tasks import Manifest, Problem, Wave
 from prun_review.wavelists import Listing
 
@@ -29,10 +29,11 @@ def read(directory: Directory) -> tuple[Manifest | None, tuple[Problem, ...]]:
     files = Files(directory, problems)
     held = _task_files(files)
     listing = wavelists.read(files.text(MANIFEST), held, problems)
-    joined = []
-    for listed in listing.tasks:
-        file = taskmaking.file_of(listed, held, problems)
-        joined.append(taskmaking.make(listed, file, directory.path, problems))
+    shelf = Shelf.of(held)
+    joined = [
+        taskmaking.make(listed, shelf.find(listed, problems), directory.path, problems)
+        for listed in listing.tasks
+    ]
     _take_over(joined, held, problems)
     joined = list(taskrules.unique(joined, problems))
     if not joined:

@@ -86,6 +86,8 @@ def _created(stakes: Sequence[_Stake], problems: Problems) -> None:
         one, other = stakes[left], stakes[right]
         if one.joined.task.wave == other.joined.task.wave:
             continue
+        if not (one.exact or other.exact or one.entry.target == other.entry.target):
+            continue  # "tests/test_a*.py" and "tests/*_b.py" of different waves are hardly meant for one file
         how = clash(one.entry.target, other.entry.target)
         if how == "same" and one.exact:
             _tell_twice(one, other, problems)

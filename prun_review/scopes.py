@@ -18,7 +18,7 @@ from prun_review.tasks import Target
 
 MAX_EXPANDED = 500
 """Patterns that the braces of one may stand for."""
-_STEPS = 20_000
+_STEPS = 4_000
 """Pairs of states that a comparison looks at before it gives up, on the safe side."""
 _GROUP = re.compile(r"\{([^{}]+)\}")
 _WILD = re.compile(r"[*?\[]")
@@ -79,7 +79,10 @@ def common(one: str, other: str) -> str | None:
     for folder, below in ((one, other), (other, one)):
         if below == folder or (not _WILD.search(folder) and below.startswith(f"{folder}/")):
             return _example(below)
-    if not (head(one).startswith(head(other)) or head(other).startswith(head(one))):
+    begins, ends = (head(one), head(other)), (_tail(one), _tail(other))
+    if not (begins[0].startswith(begins[1]) or begins[1].startswith(begins[0])):
+        return None
+    if not (ends[0].endswith(ends[1]) or ends[1].endswith(ends[0])):
         return None
     for file, pattern in ((one, other), (other, one)):
         if not _WILD.search(file) and not _is_folder(file):
@@ -112,6 +115,11 @@ def clash(one: Target, other: Target) -> str:
     return "nested" if holds else "overlap"
 
 
+def _tail(pattern: str) -> str:
+    """What every name that it matches ends with: all behind its last wildcard."""
+    return "" if _is_folder(pattern) else re.split(r"[*?\]]", pattern)[-1].lstrip("/")
+
+
 def _example(pattern: str) -> str:
     return pattern.replace("**", "*").replace("*", "x").replace("?", "x")
 
@@ -124,7 +132,7 @@ def _is_folder(pattern: str) -> bool:
 def _within(one: str, other: str) -> bool:
     if not _WILD.search(one):
         return matcher((other,))(one)
-    machine = _machine(one, below=False)
+    machine = _machine(one, whole=False)
     # One name of it that is not among the other's is proof enough, and cheap to find.
     if not all(matcher((other,))(name) for name in _samples(one)):
         return False
@@ -228,14 +236,15 @@ class _Making:
 
 
 @lru_cache(4096)
-def _machine(pattern: str, below: bool = True) -> _Machine:
-    """``below``: also what lies below what it names, where that is a folder by its looks."""
+def _machine(pattern: str, whole: bool = True) -> _Machine:
+    """``whole``: also what lies below what it names, where that is a folder by its looks, and the name that a
+    pattern with a set of letters may be itself."""
     making = _Making()
     start, end = making.path(pattern.split("/"))
     starts, accepts = {start}, {end}
-    if below and _is_folder(pattern):
+    if whole and _is_folder(pattern):
         accepts.add(making.below(end))
-    if "[" in pattern:  # "app/[id]/page.tsx" is also the name of a file
+    if whole and "[" in pattern:  # "app/[id]/page.tsx" is also the name of a file
         start = at = making.state()
         for letter in pattern:
             at = making.letter(at, letter)

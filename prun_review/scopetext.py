@@ -57,7 +57,8 @@ def read(lines: Sequence[tuple[int, str]]) -> tuple[tuple[Entry, ...], tuple[Fau
             said = error.message if isinstance(error, BriefError) else str(error)
             remedy = "write it relative to the root of the project, with forward slashes and without '..'"
             faults.append(Fault("error", "bad-scope", line, f"{kind}: {said}", remedy))
-    return tuple(dict.fromkeys(entries)), tuple(faults)
+    first = {(entry.kind, entry.target): entry for entry in reversed(entries)}
+    return tuple(entry for entry in entries if first[entry.kind, entry.target] is entry), tuple(faults)
 
 
 def scope_of(entries: Sequence[Entry]) -> Scope:

@@ -17,7 +17,7 @@ from prun_review.manifestfiles import CONTEXT, PROMPTS, Files
 from prun_review.paths import normalise_path, suspicious
 from prun_review.taskfiles import TaskFile
 from prun_review.tasks import Scope, Task
-from prun_review.wavelists import Listed, short
+from prun_review.wavelists import Ids, Listed, same
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _AGENT = re.compile(r"[A-Za-z0-9][\w.-]*(?::[A-Za-z0-9][\w.-]*)?")
@@ -49,28 +49,32 @@ class Joined:
         return self.place
 
 
-def file_of(listed: Listed, files: Mapping[str, TaskFile], problems: Problems) -> TaskFile | None:
-    """Its task file: of the same name, else the only one with the same short id; None where there is none."""
-    if listed.task_file:
-        return files[listed.task_file]
-    exact = [file for file in files.values() if file.stem == listed.id]
-    near = [file for file in files.values() if same(file.stem, listed.id) or _says(file, listed.id)]
-    found = exact or near
-    if len(found) > 1:
-        names = ", ".join(sorted(file.name for file in found))
-        told = f"{listed.fields.what}: several task files may be meant: {names}"
-        problems.error("ambiguous-task-file", listed.fields.file, listed.line, told)
-    return found[0] if len(found) == 1 else None
+@dataclass(frozen=True)
+class Shelf:
+    """The task files of a directory, to be found by id."""
 
+    files: Mapping[str, TaskFile]
+    stems: Ids
+    said: Ids
+    """By the id in their frontmatter."""
 
-def same(one: str, other: str) -> bool:
-    """Whether two ids can mean one task: equal, or one is the other's short form."""
-    return one == other or short(one) == other or short(other) == one
+    @classmethod
+    def of(cls, files: Mapping[str, TaskFile]) -> Shelf:
+        """All of these, by name."""
+        said = ((file.fields.values.get("id"), name) for name, file in files.items())
+        named = ((value.strip(), name) for value, name in said if isinstance(value, str))
+        return cls(files, Ids((file.stem, name) for name, file in files.items()), Ids(named))
 
-
-def _says(file: TaskFile, name: str) -> bool:
-    said = file.fields.values.get("id")
-    return isinstance(said, str) and same(said.strip(), name)
+    def find(self, listed: Listed, problems: Problems) -> TaskFile | None:
+        """A task's own: of the same name, else the only one with the same short id; None where none is."""
+        if listed.task_file:
+            return self.files[listed.task_file]
+        near = {*self.stems.same(listed.id), *self.said.same(listed.id)}
+        found = self.stems.equal(listed.id) or sorted(near)
+        if len(found) > 1:
+            told = f"{listed.fields.what}: several task files may be meant: {', '.join(found)}"
+            problems.error("ambiguous-task-file", listed.fields.file, listed.line, told)
+        return self.files[found[0]] if len(found) == 1 else None
 
 
 def make(listed: Listed, file: TaskFile | None, directory: str, problems: Problems) -> Joined:
@@ -169,7 +173,7 @@ def prompts(
     Where no prompt is there at all (the folder is ignored by git in many projects) all are built, and the
     names are empty.
     """
-    kept = any(n.startswith(f"{PROMPTS}/") and n.rpartition("/")[2] not in NOT_PROMPTS for n in files.names)
+    kept = _has_prompts(PROMPTS, files)
     found = {}
     for each in joined:
         name = _prompt_file(each, files, directory, problems, kept)
@@ -182,6 +186,10 @@ def prompts(
     return found
 
 
+def _has_prompts(folder: str, files: Files) -> bool:
+    return any(n.startswith(f"{folder}/") and n.rpartition("/")[2] not in NOT_PROMPTS for n in files.names)
+
+
 def _prompt_file(joined: Joined, files: Files, directory: str, problems: Problems, kept: bool) -> str:
     """Its name; empty where it has to be built, or is missing, which is told."""
     named = joined.listed.fields.text("prompt_file")
@@ -192,7 +200,7 @@ def _prompt_file(joined: Joined, files: Files, directory: str, problems: Problem
             told = f"task {task.id!r}: prompt_file {named[:80]!r}: {suspicious(name)}"
             problems.error("leaves-directory", *joined.where("prompt_file"), told)
             return ""
-        kept = kept or any(n.startswith(f"{name.rpartition('/')[0]}/") for n in files.names)
+        kept = kept or _has_prompts(name.rpartition("/")[0], files)
         choices = [name]
     else:
         choices = [f"{PROMPTS}/{stem}{end}" for stem in (task.id, task.short) for end in (".txt", ".md")]

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from prun_review.manifestfields import Fields, Problems, near
 from prun_review.manifestfiles import MANIFEST
 from prun_review.strictjson import shown
-from prun_review.taskmaking import Joined, same
-from prun_review.wavelists import Listing, short
+from prun_review.taskmaking import Joined
+from prun_review.wavelists import Ids, Listing, short
 
 _ALIKE = 0.9
 """Likeness from which an agent that one task names counts as a slip of one that several do."""
@@ -79,13 +79,14 @@ def same_waves(joined: Sequence[Joined], problems: Problems) -> None:
 def dependencies(joined: Sequence[Joined], problems: Problems) -> Mapping[str, tuple[str, ...]]:
     """Of every task the ids that it depends on, sorted; what it ``blocks`` depends on it just as well."""
     known = {each.task.id: each for each in joined}
+    ids = Ids((name.casefold(), name) for name in known)
     found: dict[str, set[str]] = {name: set() for name in known}
     for each in joined:
-        for name, file, line in _named(each, "deps", known, problems):
+        for name, file, line in _named(each, "deps", known, ids, problems):
             found[each.task.id].add(name)
             _earlier(each, known[name], file, line, problems)
     for each in joined:
-        for name, file, line in _named(each, "blocks", known, problems):
+        for name, file, line in _named(each, "blocks", known, ids, problems):
             if each.task.id in found[name]:
                 continue
             told = f"it blocks {name!r}, whose deps do not name {each.task.id!r}; it counts as a dependency"
@@ -101,7 +102,7 @@ def dependencies(joined: Sequence[Joined], problems: Problems) -> Mapping[str, t
 
 
 def _named(
-    each: Joined, key: str, known: Mapping[str, Joined], problems: Problems
+    each: Joined, key: str, known: Mapping[str, Joined], ids: Ids, problems: Problems
 ) -> Iterator[tuple[str, str, int | None]]:
     """Id, file and line of all tasks that a key names; a fault for those that are none."""
     fields = [each.listed.fields, *([each.file.fields] if each.file else [])]
@@ -110,7 +111,7 @@ def _named(
             if said.lower() in _NONE:
                 continue
             line = source.lines(f"{key}/{index}") or source.lines(key)
-            meant = _meant(said, known)
+            meant = _meant(said, known, ids)
             if len(meant) == 1:
                 yield meant[0], source.file, line
             elif meant:
@@ -122,11 +123,11 @@ def _named(
                 tell("unknown-dependency", source.file, line, told, near(said, known))
 
 
-def _meant(said: str, known: Mapping[str, Joined]) -> list[str]:
+def _meant(said: str, known: Mapping[str, Joined], ids: Ids) -> list[str]:
     if said in known:
         return [said]
-    exact = [name for name in known if name.casefold() == said.casefold()]
-    return exact or sorted(name for name in known if same(name.casefold(), said.casefold()))
+    folded = said.casefold()
+    return ids.equal(folded) or ids.same(folded)
 
 
 def _earlier(each: Joined, other: Joined, file: str, line: int | None, problems: Problems) -> None:

@@ -9,8 +9,9 @@ What a manifest says of packages to install (``dependencies``) is not read: noth
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from prun_review import jsonplaces
@@ -87,10 +88,7 @@ def read(text: str | None, files: Mapping[str, TaskFile], problems: Problems) ->
             problems.error("wrong-type", MANIFEST, 1, "the manifest must be an object")
         value = None
 
-    def lines(where: str) -> int | None:
-        return located.lines.get(f"/{where}")
-
-    fields = Fields(value or {}, MANIFEST, lines, problems, "the manifest")
+    fields = Fields(value or {}, MANIFEST, _below(located, ""), problems, "the manifest")
     if value is None:
         return Listing(MANIFEST, "none", fields, _of_files(tuple(files), files, problems, {}))
     return _listing(fields, located, files, problems)
@@ -155,7 +153,9 @@ def _waves(
     waves, tasks = [], []
     for index, value, line in _objects(fields, "waves", located, problems):
         where = f"waves/{index}"
-        wave = Fields(value, MANIFEST, _below(located, where), problems, f"wave {index + 1} of the list")
+        wave = Fields(
+            value, MANIFEST, _below(located, f"/{where}"), problems, f"wave {index + 1} of the list"
+        )
         wave.known(WAVE_KEYS)
         number = wave.number("number")
         if not wave.has("number"):
@@ -163,7 +163,7 @@ def _waves(
         number = index + 1 if number is None else number
         waves.append(ListedWave(number, wave.lines("number") or line, wave))
         for at, task, place in _objects(wave, "tasks", located, problems, where):
-            lines = _below(located, f"{where}/tasks/{at}")
+            lines = _below(located, f"/{where}/tasks/{at}")
             entry = Fields(task, MANIFEST, lines, problems, f"task {at + 1} of wave {number}")
             entry.known(TASK_KEYS)
             name = entry.text("id")
@@ -192,8 +192,10 @@ def _objects(
     return found
 
 
-def _below(located: jsonplaces.Located, where: str) -> Any:
-    return lambda key: located.lines.get(f"/{where}/{key}")
+def _below(located: jsonplaces.Located, where: str) -> Callable[[str], int | None]:
+    """The lines of keys below a pointer; a key may hold a slash itself."""
+    held = located.lines
+    return lambda key: held.get(f"{where}/{key}") or held.get(pointer(where, key))
 
 
 def _old(fields: Fields, files: Mapping[str, TaskFile], problems: Problems) -> tuple[Listed, ...]:
@@ -263,6 +265,30 @@ def _best_id(file: TaskFile) -> str:
     return file.stem if not said or file.stem.startswith(f"{said}-") else said
 
 
+@lru_cache(4096)
 def short(name: str) -> str:
     """``task-001`` of ``task-001-users``; the id itself where it has no number."""
     return Task(name, 0).short
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two ids can mean one task: equal, or one is the other's short form."""
+    return one == other or short(one) == other or short(other) == one
+
+
+class Ids:
+    """Names by the ids that may mean them."""
+
+    def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
+        """``pairs``: id and name."""
+        self._held: dict[str, list[tuple[str, str]]] = {}
+        for one, name in pairs:
+            self._held.setdefault(short(one), []).append((one, name))
+
+    def equal(self, said: str) -> list[str]:
+        """The names with that very id, none twice."""
+        return list(dict.fromkeys(name for one, name in self._held.get(short(said), []) if one == said))
+
+    def same(self, said: str) -> list[str]:
+        """The names with an id that can mean the same, none twice, sorted."""
+        return sorted({name for one, name in self._held.get(short(said), []) if same(one, said)})
