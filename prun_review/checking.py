@@ -119,7 +119,7 @@ def _structured(
         answer = replace(answer, sources=weighed.kept)
         faults += weighed.violations
         salvage = [*salvage, *weighed.salvage]
-    if answer:
+    if answer and answer.claim is None:  # of what was written the patch tells, and no words
         silent = ("findings" in made and not answer.findings) or _cannot_tell(answer)
         doubts = [*_doubts(answer, blind=not answer.examined or silent), *_uncalled(value, made, answer)]
         faults += (doubt for doubt in doubts if not sources.explains(answer.sources, doubt))

@@ -13,12 +13,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from prun_review import sources
+from prun_review.changecontract import ChangeKind
 from prun_review.checking import Judged, judge_answer
 from prun_review.contractparts import COMMON, SIDE, header_of, load_schema
 from prun_review.model import Answer, Choice, Contract, Finding, Findings, Place, Score, Violation
 from prun_review.opinions import ExaminationKind
 from prun_review.payload import CHANGE_KEYS, FINDING_KEYS, render_result
 from prun_review.strictjson import parse_json, pointer, shown
+from prun_review.taskblock import TaskKind
 
 if TYPE_CHECKING:  # the ground stands below the ports: it knows their types, never their code
     from prun_review.ports import ContractKind
@@ -246,7 +248,10 @@ class ProseKind:
         return Answer(header=header_of(payload), body=payload["body"])
 
 
-BUILT_IN: tuple[ContractKind, ...] = (FindingsKind(), ChoiceKind(), ProseKind(), ExaminationKind())
+BUILT_IN: tuple[ContractKind, ...] = (
+    *(FindingsKind(), ChoiceKind(), ProseKind(), ExaminationKind()),
+    *(ChangeKind(), TaskKind()),
+)
 KINDS: dict[str, ContractKind] = {k.kind: k for k in BUILT_IN}
 
 

@@ -31,6 +31,7 @@ from prun_review.proofs import AGAINST, Trees
 from prun_review.quotes import within
 from prun_review.ruled import proven
 from prun_review.rulings import CANNOT, PROVEN
+from prun_review.taskblock import TaskKind
 
 
 def judge(
@@ -252,6 +253,8 @@ def _as_before(old: Finding, new: Finding) -> Finding:
 
 
 def _judged(reading: Reading, unit: Unit, kind: ContractKind) -> Judged:
+    if isinstance(kind, TaskKind):
+        return kind.judge(reading.text)
     if reading.findings is None:
         return judge_answer(
             payload=reading.payload,

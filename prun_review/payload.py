@@ -41,6 +41,9 @@ FINDING_KEYS = (
 CHANGE_KEYS = ("side", "cause")
 """Keys that a finding has besides, where the contract is about a change."""
 
+CLAIM_KEYS = ("completed", "tests_run", "tests_passed", "tests_failed", "summary")
+"""Keys of what a worker says of its change, all of them fields of ``written.Claim``."""
+
 _FALLBACK = re.compile(r"#\s.*\bresult\s*\(\s*FALLBACK\b")
 _TITLE = re.compile(r"#\s+(\S+)\s+result\b")
 # Possessive repetitions throughout: linear on a line of a million blanks.
@@ -347,6 +350,9 @@ def payload_of(answer: Answer, *, change: bool = False) -> dict[str, Any] | None
     """The payload that says the same as ``answer``, under a contract about a ``change`` or not; None for
     prose."""
     shape: dict[str, Any] = {key: getattr(answer.header, key) for key in HEADER_NAMES}
+    if answer.claim:
+        shape |= {key: getattr(answer.claim, key) for key in CLAIM_KEYS}
+        return shape | {"changed_files": list(answer.claim.files)}
     shape["examined"] = list(answer.examined)
     if answer.sources:
         shape["sources"] = [{"url": s.url, "status": s.status, "via": s.via} for s in answer.sources]

@@ -12,6 +12,9 @@ from dataclasses import dataclass
 STATUSES = ("added", "modified", "deleted", "renamed", "mode", "type")
 """What may have happened to a file; ``type``: it became a link or a link became a file."""
 
+WRITING = ("change", "task")
+"""The contract kinds that go with ``mode="write"``, and with nothing else."""
+
 
 @dataclass(frozen=True, slots=True)
 class Touched:

@@ -193,7 +193,8 @@ def test_later_kinds_win() -> None:
 
     mine = Mine()
     assert kinds([mine])["prose"] is mine
-    assert set(kinds()) == {"findings", "choice", "prose", "examination"} == {k.kind for k in BUILT_IN}
+    known = {"findings", "choice", "prose", "examination", "change", "task"}
+    assert set(kinds()) == known == {k.kind for k in BUILT_IN}
 
 
 # --- wrapping (C3): however it is wrapped, it is the same answer -----------------------------
