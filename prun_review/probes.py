@@ -2,18 +2,13 @@
 
 ``brief`` is a pytest marker.  It checks nothing when it is applied: a malformed brief must fail its
 own item, not the import of the whole file, so all checks are in :func:`resolve`.
-
-Who is asked (:func:`route`): a probe that names nothing goes to the configured ``executors``, which
-begin with codex; "in doubt, Codex" means no more than that.  Only what codex cannot do is sent
-elsewhere: a probe with ``needs`` goes to those of its executors that provide all of them, and where
-none does, to every known executor that declares them.
 """
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,18 +16,25 @@ from typing import TYPE_CHECKING, Any
 from prun_review.config import REPEATS
 from prun_review.errors import BriefError
 from prun_review.model import MAX_DIFF, Brief, Contract
+from prun_review.patterns import matcher
+from prun_review.routing import Route, route
+from prun_review.written import WRITING
 
 if TYPE_CHECKING:
     import pytest
 
+__all__ = ["Route", "Shape", "brief", "choice", "fill", "merge", "reads_of", "resolve", "route", "shape"]
+
 MARK = "brief"
 FIELDS = (
     *("prompt", "reads", "contract", "sources", "executors", "needs", "access", "timeout", "repeat"),
-    *("scope", "max_diff"),
+    *("scope", "max_diff", "mode", "verify"),
 )
-SHAPING = ("executors", "needs", "contract", "sources", "repeat", "scope", "max_diff")
+SHAPING = ("executors", "needs", "contract", "sources", "repeat", "scope", "max_diff", "mode")
 """Fields that decide how many items there are: they stand on the function or the module only."""
-ACCESS = ("read", "run", "full")
+MODES = ("review", "write")
+ACCESS = {"review": ("read", "run", "full"), "write": ("write", "full")}
+"""By mode, the default first."""
 SCOPES = ("tree", "diff")
 DIFF_LIMIT = 1_000_000
 """Characters that ``max_diff`` may be at most."""
@@ -49,8 +51,10 @@ def brief(
     access: str | None = None,
     timeout: float | None = None,
     repeat: int | None = None,
-    scope: str | None = None,
+    scope: str | Sequence[str] | None = None,
     max_diff: int | None = None,
+    mode: str | None = None,
+    verify: Sequence[str] | None = None,
     **unknown: Any,
 ) -> pytest.MarkDecorator:
     """Say what a probe asks.  A marker: on a function, in ``pytestmark``, in ``pytest.param(marks=)``.
@@ -66,6 +70,10 @@ def brief(
     change does (``--prun-base``) to the files that ``reads`` names; the case is not asked where none of
     them changed.  max_diff: characters of the diff in one prompt; over it the case is split by file into
     several.
+
+    mode: ``"write"`` has the executor change a throwaway copy of the tree; its contract is ``"change"``, and
+    its access ``"write"`` (default) or ``"full"``.  scope is then a list of patterns of what it may touch,
+    and verify a list of shell commands that are run on what it wrote; ``{name}`` is filled in both.
     """
     import pytest
 
@@ -81,6 +89,8 @@ def brief(
         "repeat": repeat,
         "scope": scope,
         "max_diff": max_diff,
+        "mode": mode,
+        "verify": verify,
     }
     mark: pytest.MarkDecorator = getattr(pytest.mark, MARK)(
         **{k: v for k, v in given.items() if v is not None}, **unknown
@@ -117,6 +127,7 @@ class Shape:
     repeat: int = 1
     scope: str = "tree"
     max_diff: int = MAX_DIFF
+    mode: str = "review"
 
 
 def shape(fields: Mapping[str, Any]) -> Shape:
@@ -130,12 +141,27 @@ def shape(fields: Mapping[str, Any]) -> Shape:
     if not isinstance(repeat, int) or isinstance(repeat, bool) or not 1 <= repeat <= REPEATS:
         raise BriefError(f"repeat is {repeat!r}", remedy=f"a whole number from 1 to {REPEATS}")
     needs = tuple(dict.fromkeys(_strings("needs", fields.get("needs", ()))))
-    scope, max_diff = _scope(fields)
-    return Shape(_contract(fields, scope), executors, needs, repeat, scope, max_diff)
+    mode = fields.get("mode", "review")
+    if mode not in MODES:
+        raise BriefError(f"mode is {mode!r}", remedy="one of " + ", ".join(MODES))
+    scope, max_diff = _scope(fields, mode)
+    return Shape(_contract(fields, scope, mode), executors, needs, repeat, scope, max_diff, mode)
 
 
-def _scope(fields: Mapping[str, Any]) -> tuple[str, int]:
+def _scope(fields: Mapping[str, Any], mode: str) -> tuple[str, int]:
     scope, limit = fields.get("scope", "tree"), fields.get("max_diff", MAX_DIFF)
+    if mode == "write":
+        _writes(fields)
+        scope = "tree"
+    elif "verify" in fields:
+        raise BriefError(
+            "verify goes with mode='write'", remedy="brief(mode='write', verify=[...]), or leave it out"
+        )
+    elif isinstance(scope, (list, tuple)):
+        raise BriefError(
+            "scope is a list, and nothing is written",
+            remedy="brief(mode='write', scope=[...]); reads=[...] names what a review is about",
+        )
     if scope not in SCOPES:
         raise BriefError(f"scope is {scope!r}", remedy="one of " + ", ".join(SCOPES))
     if "max_diff" in fields and scope != "diff":
@@ -147,8 +173,19 @@ def _scope(fields: Mapping[str, Any]) -> tuple[str, int]:
     return scope, limit
 
 
-def _contract(fields: Mapping[str, Any], scope: str) -> Contract:
-    contract = fields.get("contract", Contract())
+def _writes(fields: Mapping[str, Any]) -> tuple[str, ...]:
+    """The patterns of what a writing unit may touch, not filled in yet."""
+    given = fields.get("scope", ())
+    if isinstance(given, str):
+        raise BriefError(
+            f"scope is {given!r} beside mode='write'",
+            remedy="a list of patterns of what may be touched; scope='diff' is for reviews",
+        )
+    return _strings("scope", given)
+
+
+def _contract(fields: Mapping[str, Any], scope: str, mode: str) -> Contract:
+    contract = fields.get("contract", Contract("change") if mode == "write" else Contract())
     if isinstance(contract, str):
         contract = Contract(contract)
     if not isinstance(contract, Contract):
@@ -157,6 +194,11 @@ def _contract(fields: Mapping[str, Any], scope: str) -> Contract:
         raise BriefError(
             "contract 'examination' is the second wave's own",
             remedy="'findings', 'prose' or choice('a', 'b')",
+        )
+    if (contract.kind in WRITING) != (mode == "write"):
+        raise BriefError(
+            f"contract {contract.kind!r} beside mode={mode!r}",
+            remedy="mode='write' goes with contract='change' (its default), and with nothing else that does",
         )
     _check_choice(contract)
     sources = fields.get("sources", contract.sources)
@@ -168,49 +210,6 @@ def _contract(fields: Mapping[str, Any], scope: str) -> Contract:
             remedy="contract='findings' or choice('a', 'b'), or leave sources out",
         )
     return replace(contract, sources=sources, change=scope == "diff" and contract.kind == "findings")
-
-
-@dataclass(frozen=True, slots=True)
-class Route:
-    """Who is asked, and who is not."""
-
-    asked: tuple[str, ...]
-    left_out: tuple[tuple[str, str, str], ...] = ()
-    """Executor name, reason code and words of each that is not asked."""
-    unmet: str = ""
-    """Why nobody can be asked: a need that no executor declares."""
-
-
-def route(
-    wanted: Shape, chosen: Sequence[str], provided: Mapping[str, Collection[str]], *, restricted: bool
-) -> Route:
-    """The routing rule.  ``chosen``: the configured executors; ``restricted``: nobody else may be asked.
-
-    ``provided`` says of every known executor what it declares.  Contracts are not looked at.
-    """
-    named = tuple(dict.fromkeys(wanted.executors or chosen))
-    able = [name for name, has in provided.items() if set(wanted.needs) <= set(has)]
-    if wanted.needs and not able:
-        return Route((), unmet=_unmet(wanted.needs, provided))
-    asked = [name for name in named if not wanted.needs or name in able]
-    left = [(name, "needs", _lacks(name, wanted.needs, provided)) for name in named if name not in asked]
-    asked = asked or able
-    if restricted:
-        others = [name for name in asked if name not in chosen]
-        left += [(name, "restricted", f"{name} is not among {', '.join(chosen)}") for name in others]
-    return Route(tuple(n for n in asked if not restricted or n in chosen), tuple(left))
-
-
-def _unmet(needs: Sequence[str], provided: Mapping[str, Collection[str]]) -> str:
-    nobody = [need for need in needs if not any(need in has for has in provided.values())]
-    if nobody:
-        return f"needs {', '.join(nobody)}, which no executor declares"
-    return f"needs {', '.join(needs)} together, and no executor declares all of them"
-
-
-def _lacks(name: str, needs: Sequence[str], provided: Mapping[str, Collection[str]]) -> str:
-    lacking = [need for need in needs if need not in provided.get(name, ())]
-    return f"{name} does not declare {', '.join(lacking)}"
 
 
 def resolve(
@@ -240,9 +239,11 @@ def resolve(
             "the prompt is empty",
             remedy="give the probe a docstring (python -OO removes them) or brief(prompt=...)",
         )
-    access = fields.get("access", "read")
-    if access not in ACCESS:
-        raise BriefError(f"access is {access!r}", remedy="one of " + ", ".join(ACCESS))
+    allowed = ACCESS[wanted.mode]
+    access = fields.get("access", allowed[0])
+    if access not in allowed:
+        beside = "" if wanted.mode == "review" else f" beside mode={wanted.mode!r}"
+        raise BriefError(f"access is {access!r}{beside}", remedy="one of " + ", ".join(allowed))
     if wanted.contract.sources and access != "full":
         raise BriefError(
             f"sources are asked for with access {access!r}: no page can be fetched",
@@ -251,17 +252,26 @@ def resolve(
     seconds = fields.get("timeout", timeout)
     if not isinstance(seconds, (int, float)) or isinstance(seconds, bool) or not 0 < seconds < 10**7:
         raise BriefError(f"timeout is {seconds!r}", remedy="seconds above 0")
-    reads = reads_of(fields, params)
     return Brief(
         prompt.strip(),
         wanted.contract,
-        reads,
+        reads_of(fields, params),
         access,
         float(seconds),
         wanted.needs,
         wanted.scope,
         wanted.max_diff,
+        mode=wanted.mode,
+        writes=_checked_writes(fields, params) if wanted.mode == "write" else (),
+        verify=tuple(fill(c, params) for c in _strings("verify", fields.get("verify", ()))),
     )
+
+
+def _checked_writes(fields: Mapping[str, Any], params: Mapping[str, Any]) -> tuple[str, ...]:
+    """The patterns of what may be touched, filled; ``BriefError`` for one that leaves the tree."""
+    filled = tuple(fill(pattern, params) for pattern in _writes(fields))
+    matcher(filled)
+    return filled
 
 
 def reads_of(fields: Mapping[str, Any], params: Mapping[str, Any]) -> tuple[str, ...]:
