@@ -69,6 +69,9 @@ class ExecutorConfig:
     """Seconds of silence that a finished answer gets before a program that does not exit is ended."""
     inbox: str = ""
     """``inbox``: the folder for prompts and results, relative to the trusted root."""
+    write_commands: tuple[str, ...] = ()
+    """``claude``: commands that it may run where it writes code, each alone or with arguments; empty: a list
+    of harmless ones and the usual tests (``claude_rules.COMMANDS``)."""
     isolated: bool = False
     """``analyser``: it loads neither code nor configuration from the tree; others are refused in the
     profile ``untrusted``."""

@@ -19,7 +19,15 @@ from typing import Any
 
 from prun_review.config import ExecutorConfig
 from prun_review.errors import BriefError
-from prun_review.executors import claude_events, claude_usage, environment, footprint, reasons, untrusted
+from prun_review.executors import (
+    claude_events,
+    claude_rules,
+    claude_usage,
+    environment,
+    footprint,
+    reasons,
+    untrusted,
+)
 from prun_review.model import Brief, Reading, Usage
 from prun_review.ports import UNWATCHED, Command, Located, Missing, Output, Request, Seen, Sign, Supervision
 
@@ -43,17 +51,6 @@ pieces an answer of 64,000 tokens is a quarter of an hour of silence, and a stal
 
 MAX_SCHEMA = 120_000
 """Bytes of a schema: it travels in argv, where Linux allows 128 KiB for one argument."""
-
-READ_TOOLS = ("--tools", "Read,Grep,Glob", "--permission-mode", "dontAsk")
-FULL_TOOLS = (
-    *("--tools", "Read,Grep,Glob,Edit,Write,Bash", "--permission-mode", "acceptEdits"),
-    *("--allowedTools", "Bash"),
-)
-
-WEB_TOOLS = (
-    *("--tools", "Read,Grep,Glob,Edit,Write,Bash,WebFetch,WebSearch", "--permission-mode", "acceptEdits"),
-    *("--allowedTools", "Bash", "WebFetch", "WebSearch"),
-)
 
 HARMLESS = {
     **dict.fromkeys(("--model", "--fallback-model", "--effort", "--max-turns", "--max-budget-usd"), 1),
@@ -90,7 +87,8 @@ class Claude:
     ``access``: ``read`` and ``run`` give it Read, Grep and Glob and nothing else.  It gets no Bash
     for ``run`` either: claude has no sandbox of its own, and an allow-list of git commands is none
     (``git diff --no-index`` reads anywhere, ``git log --output`` writes anywhere).  ``full`` adds
-    Edit, Write and an unconfined Bash.
+    Edit, Write and an unconfined Bash.  Where it writes code it has all of these, of Bash only what
+    :mod:`.claude_rules` allows or ``full``, and never git's commands that change history.
     """
 
     name: str
@@ -107,6 +105,7 @@ class Claude:
     path: str = ""
     effort: str = ""
     args: tuple[str, ...] = ()
+    write_commands: tuple[str, ...] = ()
     paid: bool = True
     native: bool = True
     provides: frozenset[str] = frozenset()
@@ -122,8 +121,10 @@ class Claude:
             name=table.name,
             vendor=table.vendor or "anthropic",
             lineage=table.lineage or "claude",
-            contracts=frozenset(table.contracts or ("findings", "choice", "prose", "examination")),
-            identity=environment.identity(model, table.effort, table.args),
+            contracts=frozenset(
+                table.contracts or ("findings", "choice", "prose", "examination", "change", "task")
+            ),
+            identity=environment.identity(model, table.effort, (*table.args, *table.write_commands)),
             limit=table.limit or None,
             names=environment.vendor_names("anthropic", table.env, place),
             further=table.env,
@@ -131,6 +132,7 @@ class Claude:
             path=table.path,
             effort=table.effort,
             args=table.args,
+            write_commands=table.write_commands,
             provides=frozenset(table.provides),
             supervision=environment.supervision(table, startup=STARTUP, stagger=STAGGER),
         )
@@ -175,14 +177,17 @@ class Claude:
                     remedy="fewer or shorter options and criteria",
                 )
             argv += ["--json-schema", schema]
-        argv += _tools(request.unit.brief)
+        argv += claude_rules.tools(request.unit.brief, self.write_commands)
         homes, login = _homes(request)
         return Command(
             argv=(*argv, *self.args),
             env=environment.agents_env(request, self.names, {**FIXED, **homes}),
             cwd=request.tree,
             stdin=request.prompt.encode("utf-8", "replace"),
-            readable=footprint.of_program(request.located.argv[0], request.env.get("PATH", "")),
+            readable=(
+                *footprint.of_program(request.located.argv[0], request.env.get("PATH", "")),
+                *environment.workshop(request),
+            ),
             writable=login,
         )
 
@@ -235,6 +240,8 @@ class Claude:
     def exposes(self, brief: Brief, env: Mapping[str, str], *, contained: bool) -> tuple[str, ...]:
         """Without Bash its tools reach nothing but snapshot and change (measured), contained or not."""
         found = (*untrusted.arguments(self.args, HARMLESS), *untrusted.names(self.further))
+        if brief.mode == "write":
+            found = (untrusted.WRITES, *found)
         if brief.access == "full" or brief.contract.sources:
             found = ("its Bash is not confined: it sees the vendor's key and the network", *found)
         return found
@@ -254,12 +261,6 @@ def _homes(request: Request) -> tuple[dict[str, str], tuple[Path, ...]]:
     home = Path(request.env.get("HOME") or "/")
     folder = request.env.get("CLAUDE_CONFIG_DIR")
     return {}, footprint.files([folder] if folder else [str(home / ".claude"), str(home / ".claude.json")])
-
-
-def _tools(brief: Brief) -> tuple[str, ...]:
-    if brief.contract.sources:
-        return WEB_TOOLS
-    return FULL_TOOLS if brief.access == "full" else READ_TOOLS
 
 
 def _without_envelope(output: Output, usage: Usage) -> Reading:

@@ -66,9 +66,10 @@ class Codex:
 
     ``access``: with ``read`` and ``run`` the model can run commands that see the snapshot and the
     system and write nothing; with ``full`` they write the snapshot and TMPDIR and read the disk but for
-    logins.  Web search and network are on only where the contract asks for ``sources``, which takes
-    ``full``.  Without a configured model or effort the CLI's defaults hold, and the identity says
-    ``default``.
+    logins.  Where it writes code they write its copy, but for ``.git``, and TMPDIR, and read the tools on
+    PATH as well; with ``full`` the disk.  Web search and network are on only where the contract asks for
+    ``sources``, which takes ``full``.  Without a configured model or effort the CLI's defaults hold, and
+    the identity says ``default``.
     """
 
     name: str
@@ -99,7 +100,9 @@ class Codex:
             name=table.name,
             vendor=table.vendor or "openai",
             lineage=table.lineage or "gpt",
-            contracts=frozenset(table.contracts or ("findings", "choice", "prose", "examination")),
+            contracts=frozenset(
+                table.contracts or ("findings", "choice", "prose", "examination", "change", "task")
+            ),
             identity=environment.identity(table.model or "default", table.effort, table.args),
             limit=table.limit or None,
             names=environment.vendor_names("openai", table.env, place),
@@ -156,7 +159,10 @@ class Codex:
             stdin=request.prompt.encode("utf-8", "replace"),
             files=files,
             outputs=(ANSWER,),
-            readable=footprint.of_program(request.located.argv[0], request.env.get("PATH", "")),
+            readable=(
+                *footprint.of_program(request.located.argv[0], request.env.get("PATH", "")),
+                *environment.workshop(request),
+            ),
             writable=login,
         )
 
@@ -206,6 +212,8 @@ class Codex:
             *untrusted.settings(self.args, HARMLESS),
             *untrusted.names(self.further, keys),
         )
+        if brief.mode == "write":
+            found = (untrusted.WRITES, *found)
         if brief.contract.sources:
             found = ("its shell reaches the network, with what the snapshot holds", *found)
         if brief.access == "full" and not contained:

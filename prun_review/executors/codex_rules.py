@@ -15,7 +15,7 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 
-from prun_review.executors import footprint
+from prun_review.executors import environment, footprint
 from prun_review.executors.environment import NETWORK_NAMES
 from prun_review.ports import Request
 
@@ -31,6 +31,9 @@ TALKATIVE = ("environment", "gitconfig", "netrc", "npmrc", "pip.conf", "docker",
 """Of /etc: what everybody may read and what often holds a login all the same."""
 
 
+WRITTEN = {".": "write", ".git": "read", ".codex": "read", ".agents": "read"}
+"""Of a copy that code is written in: commits and what would configure the next codex are none of it."""
+
 SHELL = (
     *("HOME", "PATH", "SHELL", "USER", "LOGNAME", "TMPDIR", "TERM", "LANG", "LANGUAGE", "LC_*", "TZ"),
     *("GIT_CEILING_DIRECTORIES", "PRUN_DISPATCH"),
@@ -40,12 +43,13 @@ SHELL = (
 
 def switches(request: Request, home: str, *, network: bool) -> tuple[str, ...]:
     """The ``-c`` settings of a dispatch; ``home`` is its CODEX_HOME."""
+    workshop = tuple(environment.WORKSHOP) if request.unit.brief.mode == "write" else ()
     rules = {
         "default_permissions": json.dumps(NAME),
         f"permissions.{NAME}.filesystem": _table(_rules(request, home)),
         f"permissions.{NAME}.network": _table({"enabled": network}),
         "shell_environment_policy.inherit": '"all"',
-        "shell_environment_policy.include_only": json.dumps(SHELL + NETWORK_NAMES * network),
+        "shell_environment_policy.include_only": json.dumps(SHELL + workshop + NETWORK_NAMES * network),
     }
     return tuple(f"{key}={value}" for key, value in rules.items())
 
@@ -53,14 +57,16 @@ def switches(request: Request, home: str, *, network: bool) -> tuple[str, ...]:
 def _rules(request: Request, home: str) -> dict[str, object]:
     """Path -> ``read``, ``write`` or ``deny``."""
     full = request.unit.brief.access == "full"
+    own = request.unit.brief.mode == "write"  # the tree is a copy of its own
     writes = full and not request.contained  # contained, the snapshot is read-only for everybody
-    helpers = (os.path.join(home, "tmp"), *map(str, _program(request)))
-    rules: dict[str, object] = {":minimal": "read", ":workspace_roots": {".": "write" if writes else "read"}}
+    helpers = (os.path.join(home, "tmp"), *map(str, _program(request)), *map(str, _tools(request)))
+    tree = _written(request) if own else {".": "write" if writes else "read"}
+    rules: dict[str, object] = {":minimal": "read", ":workspace_roots": tree}
     rules |= dict.fromkeys(helpers, "read")
     rules |= dict.fromkeys(_etc(), "deny")
     if request.beside:
         rules[str(request.beside)] = "read"
-    if full:
+    if full or own:
         rules[":tmpdir"] = "write"
     if writes:
         rules |= {":root": "read", **dict.fromkeys(_logins(request, home), "deny")}
@@ -72,6 +78,16 @@ def _program(request: Request) -> tuple[Path, ...]:
     program = request.located.argv[0]
     found = footprint.of_program(program, request.env.get("PATH", ""))
     return tuple(path for path in found if path.exists() and not path.is_symlink())
+
+
+def _tools(request: Request) -> tuple[Path, ...]:
+    return tuple(path for path in environment.workshop(request) if path.exists() and not path.is_symlink())
+
+
+def _written(request: Request) -> dict[str, str]:
+    """Rules below the copy; one for what is not there, or is a link, would be an error."""
+    places = {name: request.tree / name for name in WRITTEN}
+    return {n: rule for n, rule in WRITTEN.items() if places[n].is_dir() and not places[n].is_symlink()}
 
 
 def _logins(request: Request, home: str) -> list[str]:

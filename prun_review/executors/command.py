@@ -21,7 +21,7 @@ from pathlib import Path
 
 from prun_review.config import ExecutorConfig
 from prun_review.errors import BriefError, ConfigError
-from prun_review.executors import environment, footprint, reasons
+from prun_review.executors import environment, footprint, reasons, untrusted
 from prun_review.model import Brief, Reading
 from prun_review.payload import HEADER_NAMES
 from prun_review.ports import UNWATCHED, Command, Located, Missing, Output, Request, Seen, Sign, Supervision
@@ -69,7 +69,8 @@ class AnyCommand:
                     place=place,
                     remedy=f'{key} = "...": only different vendors and lineages corroborate each other',
                 )
-        # A program that was not told of examinations is not asked to examine: ``contracts`` names them.
+        # A program that was not told of examinations is not asked to examine, and one that was not told
+        # of changes is not asked to write: ``contracts`` names them.
         kinds = (
             ("findings", "choice") if any("{schema}" in a for a in argv) else ("findings", "choice", "prose")
         )
@@ -138,6 +139,7 @@ class AnyCommand:
             readable=(
                 *footprint.of_program(request.located.argv[0], request.env.get("PATH", "")),
                 *footprint.files(request.located.beside),
+                *environment.workshop(request),
             ),
         )
 
@@ -169,7 +171,7 @@ class AnyCommand:
         if output.cut:
             return reasons.failed("no-answer", f"the answer was cut: {output.cut}")
         text = reasons.decoded(output.files.get(ANSWER) or b"") if self._names_out else stdout
-        if not text.strip():
+        if not text.strip() and request.unit.brief.contract.kind != "task":  # there the marker says it all
             where = ANSWER if self._names_out else "stdout"
             return reasons.failed(
                 reasons.classify(said, "no-answer"), f"exit status 0, {where} is empty: {said}"
@@ -181,7 +183,8 @@ class AnyCommand:
 
     def exposes(self, brief: Brief, env: Mapping[str, str], *, contained: bool) -> tuple[str, ...]:
         """What a program does that nobody knows is not known; contained it still has the network."""
-        return ("nothing is known of what it does with what it reads",)
+        writes = (untrusted.WRITES,) if brief.mode == "write" else ()
+        return (*writes, "nothing is known of what it does with what it reads")
 
     @property
     def _names_out(self) -> bool:

@@ -19,6 +19,7 @@ from typing import Any
 
 from prun_review.config import ExecutorConfig
 from prun_review.errors import ConfigError, LaunchError
+from prun_review.executors import footprint
 from prun_review.ports import Located, Missing, Request, Supervision
 
 BASE_NAMES = ("HOME", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "TZ", "USER", "LOGNAME")
@@ -76,7 +77,26 @@ def agents_env(
     happens to lie around it an agent would read another project's history and configuration.
     """
     ours = {"TMPDIR": temporary(request.out), "GIT_CEILING_DIRECTORIES": str(request.tree.parent)}
+    ours |= WORKSHOP if request.unit.brief.mode == "write" else {}
     return child_env(request.env, names, {**(fixed or {}), **ours}, (request.tree,))
+
+
+WORKSHOP = {
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    "PYTHONDONTWRITEBYTECODE": "1",
+}
+"""For one that writes code: its git has neither the user's hooks nor his credentials, and running Python
+leaves no files that would count as its work."""
+
+
+def workshop(request: Request) -> tuple[Path, ...]:
+    """Of the disk, what one that writes code needs to run and test it: the tools on PATH."""
+    if request.unit.brief.mode != "write":
+        return ()
+    entries = path_entries(request.env.get("PATH", os.defpath), (request.tree,))
+    return footprint.of_tools(entries)
 
 
 def vendor_names(vendor: str, further: Iterable[str], place: str) -> tuple[str, ...]:

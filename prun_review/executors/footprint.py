@@ -33,6 +33,21 @@ def of_python() -> tuple[Path, ...]:
     return tuple(dict.fromkeys(p for p in paths if not _of_system(p)))
 
 
+def of_tools(entries: Iterable[str]) -> tuple[Path, ...]:
+    """What the programs in the folders of a PATH need: of a virtual environment all of it and what it was
+    made from, of another folder what it holds and what its Python was installed with."""
+    found: list[Path] = []
+    for entry in map(Path, entries):
+        if not entry.is_dir() or _of_system(entry):
+            continue
+        found.append(entry)
+        found += _environment(entry.parent)
+        installed = Path(os.path.realpath(entry / "python3")).parent.parent
+        if any(installed.glob("lib/python3*")):  # else it might be anybody's home
+            found.append(installed)
+    return tuple(dict.fromkeys(p for p in found if not _of_system(p) and p != Path("/")))
+
+
 def files(words: Iterable[str]) -> tuple[Path, ...]:
     """Those of the paths that are there."""
     return tuple(Path(word) for word in words if os.path.exists(word))

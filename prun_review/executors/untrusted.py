@@ -12,6 +12,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 _SECRET = re.compile(
     r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH|COOKIE|SESSION|PRIVATE|_PAT\b|DSN", re.IGNORECASE
 )
+WRITES = "it changes files, and runs the code that it writes"
+"""Of every unit that writes code: the profile ``untrusted`` refuses it whatever the executor."""
+
 _LOADER = re.compile(r"LD_\w+|DYLD_\w+|BASH_ENV|ENV|NODE_OPTIONS|PYTHON\w+|PERL\w+|RUBY\w+|GIT_\w+")
 """Names whose value makes a program load or run something."""
 

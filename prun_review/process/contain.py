@@ -82,6 +82,22 @@ def contained(request: Request, command: Command, launch: Launch) -> Launch:
     return replace(launch, argv=argv)
 
 
+def alone(launch: Launch, readable: Iterable[Path], writable: Iterable[Path]) -> Launch:
+    """The launch of a command that needs nobody: in a mount namespace with these paths, without network;
+    ``LaunchError`` where there is no bubblewrap."""
+    program = _bubblewrap()
+    if not program:
+        raise LaunchError(
+            "bubblewrap is not installed", place='containment = "bwrap"', remedy="install it, or none"
+        )
+    argv = (
+        *(program, *_namespaces(), "--unshare-net", *_system(), "--tmpfs", "/tmp"),
+        *_shown(readable, writable),
+        *("--chdir", str(launch.cwd), "--", *launch.argv),
+    )
+    return replace(launch, argv=argv)
+
+
 def _bubblewrap() -> str:
     return shutil.which("bwrap", path=PLACES) or ""
 
@@ -112,10 +128,17 @@ def _binds(request: Request, command: Command, launch: Launch) -> Iterator[str]:
     """What is shown of the disk, the outer before the inner, which would be hidden otherwise."""
     named = (launch.env.get(name, "") for name in CERTIFICATES)
     certificates = [Path(name) for name in named if name.startswith("/")]
-    readable = [Path(launch.argv[0]), *command.readable, *certificates, request.tree]
+    readable = [Path(launch.argv[0]), *command.readable, *certificates]
     readable += [request.beside] if request.beside else []
+    writable = [request.out, request.state, *command.writable]
+    # The copy of one that writes code is its own; the snapshot belongs to everybody.
+    (writable if request.unit.brief.mode == "write" else readable).append(request.tree)
+    yield from _shown(readable, writable)
+
+
+def _shown(readable: Iterable[Path], writable: Iterable[Path]) -> Iterator[str]:
     options = dict.fromkeys(_forms(readable), "--ro-bind")
-    options |= dict.fromkeys(_forms([request.out, request.state, *command.writable]), "--bind")
+    options |= dict.fromkeys(_forms(writable), "--bind")
     shown = {place: "--ro-bind" for place in SYSTEM if os.path.isdir(place)}
     for path in sorted(options):
         around = next((str(p) for p in Path(path).parents if str(p) in shown), "")
