@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from prun_review.causes import cause
 from prun_review.model import Result, Unit, Usage
@@ -56,8 +58,8 @@ class Course:
         """What follows the last attempt: ``retry``, ``ask-again``, or nothing more (empty)."""
         if not self.executor.paid:
             return ""
-        if attempt.status == "broken" and not self.asked_again:
-            return "ask-again"
+        if attempt.status == "broken" and not self.asked_again and self.unit.brief.mode != "write":
+            return "ask-again"  # what writes would do all of its work anew
         can_pass = attempt.status == "failed" and cause(attempt.reason).retry
         patient = (retry_after or 0.0) <= PATIENCE
         return "retry" if can_pass and patient and len(self.retried) < retries else ""
@@ -73,6 +75,23 @@ class Course:
             usage=self.usage,
             seconds=self.seconds,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What one attempt came to."""
+
+    result: Result
+    """As if it were the only one."""
+    retry_after: float | None = None
+    """Seconds that the vendor says to wait."""
+    told: Mapping[str, Any] = field(default_factory=dict)
+    """Its end for the ledger; empty where it had none."""
+
+    def judged(self, result: Result) -> Attempt:
+        """The same with what was found out about its result later."""
+        told = {"status": result.status, "reason": result.reason}
+        return replace(self, result=result, told={**self.told, **told} if self.told else {})
 
 
 def advice(retry_after: float | None) -> str:

@@ -10,21 +10,21 @@ from __future__ import annotations
 import hashlib
 import secrets
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-from prun_review import prompts, supervise
+from prun_review import prompts, supervise, writework
 from prun_review.brakes import Brakes, Starts
-from prun_review.course import ANSWERED, Course, advice
+from prun_review.course import ANSWERED, Attempt, Course, advice
 from prun_review.errors import PrunError
 from prun_review.model import Exit, Reason, Result, Unit
 from prun_review.pool import Cancel, Later, unanswered
 from prun_review.ports import (
     Command,
     ContractKind,
+    Copy,
     Executor,
     Launch,
     Launcher,
@@ -33,6 +33,7 @@ from prun_review.ports import (
     Request,
     Site,
     Store,
+    Workbench,
 )
 from prun_review.subject import Subject
 from prun_review.supervise import Vigil
@@ -82,24 +83,34 @@ class Dispatcher:
     """Unit id -> what was last seen of its dispatch, while one runs."""
     stored: set[str] = field(default_factory=set)
     """Ids of the units whose terminal result is on disk."""
+    workbench: Workbench | None = None
+    """Makes the copies in which code is written; None: no unit may write."""
 
     def run(self, unit: Unit, cancel: Cancel) -> Result | Later:
         """The terminal result, on disk if that is possible at all, or how to go on.  Raises only for
         what is our bug."""
         if unit.id in self.refused:
             return self._refuse(unit, *self.refused[unit.id])
-        executor, kind = self.executors[unit.executor], self.kinds[unit.brief.contract.kind]
+        if unit.brief.mode == "write" and self.workbench is None:
+            return self._refuse(unit, "brief", writework.NO_COPIES)
+        course = Course(unit, self.executors[unit.executor], self.kinds[unit.brief.contract.kind], "")
         try:
-            prompt = prompts.compose(
-                unit,
-                kind,
-                fence=secrets.token_hex(8),
-                native=executor.native,
-                diff=self.subject.diff_of(unit),
-            )
+            course = self._composed(course)
         except PrunError as error:
             return self._refuse(unit, error.code, str(error))
-        return self._step(Course(unit, executor, kind, prompt), cancel)
+        return self._step(course, cancel)
+
+    def _composed(self, course: Course, notes: Sequence[str] = ()) -> Course:
+        """With the prompt of a first attempt."""
+        prompt = prompts.compose(
+            course.unit,
+            course.kind,
+            fence=secrets.token_hex(8),
+            native=course.executor.native,
+            diff=self.subject.diff_of(course.unit),
+            notes=notes,
+        )
+        return replace(course, prompt=prompt)
 
     def _refuse(self, unit: Unit, code: str, text: str) -> Result:
         self.starts.unused(unit.executor)
@@ -125,19 +136,19 @@ class Dispatcher:
             return self._end(course.unit, course.result(advice(attempt.retry_after)))
         return Later(wait, partial(self._step, self._next(course, move, attempt.result)))
 
-    def _tried(self, course: Course, cancel: Cancel) -> _Attempt:
+    def _tried(self, course: Course, cancel: Cancel) -> Attempt:
         """One attempt; one that could not be made is a failure of its unit."""
         try:
             attempt = self._attempt(course, cancel)
         except PrunError as error:
             self.starts.unused(course.unit.executor)
-            return _Attempt(unanswered(course.unit, "failed", error.code, str(error)))
+            return Attempt(unanswered(course.unit, "failed", error.code, str(error)))
         finally:
             self.vigils.pop(course.unit.id, None)
         self.starts.seen(course.unit.executor)
         return attempt
 
-    def _move(self, course: Course, attempt: _Attempt) -> str:
+    def _move(self, course: Course, attempt: Attempt) -> str:
         """What follows; in a replay only what followed then."""
         if self.vouched and (course.unit.slug, course.attempts + 1) not in self.vouched:
             return ""
@@ -161,7 +172,7 @@ class Dispatcher:
         why = self.brakes.held(course.unit.executor) or cancel.requested
         return self._end(course.unit, course.result(f"not tried again: {why}"))
 
-    def _record(self, course: Course, attempt: _Attempt, wait: float | None) -> None:
+    def _record(self, course: Course, attempt: Attempt, wait: float | None) -> None:
         """Its end in the ledger, and that it will be tried again in ``wait`` seconds."""
         named = {"unit": course.unit.id, "slug": course.unit.slug, "attempt": course.attempts}
         again = {} if wait is None else {"retry_in": round(wait, 1)}
@@ -171,16 +182,30 @@ class Dispatcher:
             reason = attempt.result.reason
             self.store.append("retry", **named, reason=reason, seconds=round(wait, 1))
 
-    def _attempt(self, course: Course, cancel: Cancel) -> _Attempt:
-        unit, executor = course.unit, course.executor
+    def _attempt(self, course: Course, cancel: Cancel) -> Attempt:
+        unit = course.unit
         out = self.store.new_attempt(unit)
+        if self.workbench is None or unit.brief.mode != "write":
+            return self._asked(course, cancel, out, self.subject.tree)
+        made: list[Attempt] = []
+
+        def ask(copy: Copy) -> Result:
+            made.append(self._asked(self._composed(course, copy.notes), cancel, out, copy.path))
+            return made[-1].result
+
+        result = writework.attempt(self.workbench, unit, out, ask, lambda: cancel.requested)
+        return made[-1].judged(result)
+
+    def _asked(self, course: Course, cancel: Cancel, out: Path, tree: Path) -> Attempt:
+        """Dispatch it in a tree, and judge its answer."""
+        unit, executor = course.unit, course.executor
         number = course.attempts + 1
         former = self.sites.get((unit.slug, number))
         request = Request(
             unit=unit,
             prompt=course.prompt,
             schema=course.kind.schema(unit.brief.contract),
-            tree=self.subject.tree,
+            tree=tree,
             out=out,
             state=self.state(unit.executor),
             located=self.located[unit.executor],
@@ -208,7 +233,7 @@ class Dispatcher:
         digest = digest_of(output)
         if self.vouched.get((unit.slug, number), digest) != digest:
             text = "the stored output is not what the run had read"
-            return _Attempt(unanswered(unit, "failed", "altered", text))
+            return Attempt(unanswered(unit, "failed", "altered", text))
         reading = executor.read(output, request)
         result = self.subject.judge(reading, unit, course.kind, exit.seconds, site)
         told = {
@@ -220,7 +245,7 @@ class Dispatcher:
             "digest": digest,
             **({"note": exit.note} if exit.note else {}),
         }
-        return _Attempt(result, reading.retry_after, told)
+        return Attempt(result, reading.retry_after, told)
 
     def _dispatch(
         self, course: Course, command: Command, launch: Launch, out: Path, cancel: Cancel
@@ -282,18 +307,6 @@ class Dispatcher:
                 self.store.append("integrity", code=reason.code, text=reason.text, in_flight=flying)
                 self.tell(f"{reason.text}: the verdict will be INCOMPLETE; in flight: {', '.join(flying)}")
         return found
-
-
-@dataclass(frozen=True)
-class _Attempt:
-    """What one attempt came to."""
-
-    result: Result
-    """As if it were the only one."""
-    retry_after: float | None = None
-    """Seconds that the vendor says to wait."""
-    told: Mapping[str, Any] = field(default_factory=dict)
-    """Its end for the ledger; empty where it had none."""
 
 
 def clock(seconds: float) -> str:

@@ -252,7 +252,9 @@ class _Planner:
         return default if wanted < 0 else wanted
 
     def content(self, unit: Unit) -> str:
-        """A digest of what the unit is about."""
+        """A digest of what the unit is about; of one that writes code all that it may build upon."""
+        if unit.brief.mode == "write":
+            return self.tree.content_hash(())
         if unit.brief.scope != "diff":
             return self.tree.content_hash(unit.files if unit.brief.reads else ())
         told = hashlib.sha256(self.about.encode(errors="surrogatepass")).hexdigest()

@@ -8,25 +8,28 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from prun_review import document, rundir
+from prun_review import document, files, rundir
 from prun_review.config import Config
 from prun_review.errors import LaunchError, RunDirError
 from prun_review.ledger import LedgerReader
 from prun_review.model import ExecutorInfo, Exit, Plan, Result, Unit
 from prun_review.pool import unanswered
 from prun_review.ports import Launch, Located, Site
-from prun_review.runview import LEDGER
+from prun_review.runview import LEDGER, PATCH, RunView
 from prun_review.runwriter import STREAMS
 from prun_review.verdict import number
+from prun_review.written import Check, Patch
 
 
 class Replay:
-    """The launcher, and the programs, of a run that is judged again.  ``RunDirError`` if unreadable."""
+    """The launcher, the programs and the workbench of a run that is judged again.  ``RunDirError`` if
+    unreadable."""
 
     def __init__(self, path: Path) -> None:
         record = rundir.open_run(path)
@@ -143,6 +146,57 @@ class Replay:
 
     def close(self) -> None:
         """Nothing was started."""
+
+    # --- as workbench -----------------------------------------------------------------------
+
+    def open(self, unit: Unit, out: Path) -> ReplayedCopy:
+        """The copy of then, of which there is only what was taken of it."""
+        stored = self._results.get(unit.id)
+        if stored is None or stored.patch is None:
+            raise RunDirError(f"run {self.run_id} has no change of {unit.id} that could be judged again")
+        site = self.sites.get((unit.slug, int(out.name)))
+        patch = stored.patch
+        if int(out.name) < stored.attempts:  # what an attempt wrote that was made again is not known
+            patch = Patch(patch.base, "", kept=patch.kept)
+        return ReplayedCopy(site.tree if site else out, out, replace(stored, patch=patch), RunView(self.path))
+
+    def check(self, patch: Patch, commands: Sequence[str], stop: Callable[[], str]) -> tuple[Check, ...]:
+        """What came of the same commands on the same patch then; nothing is run."""
+        for result in self._results.values():
+            said = tuple(check.command for check in result.checks)
+            if result.patch is patch and said == tuple(commands):  # as :meth:`open` handed it out
+                return result.checks
+        raise RunDirError(f"run {self.run_id} does not tell what came of {', '.join(commands)}")
+
+
+class ReplayedCopy:
+    """What a run took of a copy; implements :class:`~prun_review.ports.Copy`."""
+
+    notes: tuple[str, ...] = ()
+
+    def __init__(self, path: Path, out: Path, stored: Result, run: RunView) -> None:
+        self.path = path
+        self.marker = "" if stored.marker else None
+        self._out = out
+        self._stored = stored
+        self._patch = stored.patch or Patch("", "")
+        self.base = self._patch.base
+        self._run = run
+
+    def harvest(self, unit: Unit) -> Patch:
+        """The patch of then, brought into the new run; ``RunDirError`` where it was altered."""
+        text = self._run.patch_of(self._stored)
+        if text:
+            with files.named(RunDirError, "the patch cannot be written", self._out.parent):
+                files.write(self._out.parent / PATCH, text)
+        return self._patch
+
+    def keep(self) -> str:
+        """Where it was left then."""
+        return self._patch.kept
+
+    def close(self) -> None:
+        """There is nothing to remove."""
 
 
 class Replayed:

@@ -56,6 +56,8 @@ class _Search:
         for slug in self.missing.keys() & source.events.keys():
             try:
                 result = source.view.result_of(self.missing[slug])
+                if result is not None and result.ok:
+                    source.view.patch_of(result)
             except RunDirError as error:
                 refused.append(f"{slug}: {error.message}")
                 continue

@@ -24,6 +24,9 @@ SCHEMA_VERSION = 1
 SLUG = re.compile(r"[A-Za-z0-9_-]{1,120}")
 LOCK, LEDGER, PLAN, DOCUMENT, RESULT = "lock", "ledger.jsonl", "plan.json", "run.json", "result.json"
 EXAMINATION = "examination.json"
+PATCH = "change.patch"
+PATCH_CAP = 2 << 30
+"""Bytes of a patch: one of 512 MiB of changed files is text of some 700 MiB."""
 
 NOTHING = Examination()
 """No second wave."""
@@ -131,6 +134,24 @@ class RunView:
         if result.unit != unit.id:
             raise RunDirError(f"a result of another unit, {result.unit}", place=str(self.path / name))
         return result
+
+    def patch_of(self, result: Result) -> bytes:
+        """What a unit that writes code changed, as ``git apply`` takes it; empty where that is nothing.
+
+        ``RunDirError`` where it is not there, or is not what the result says.
+        """
+        if result.patch is None or not result.patch.digest:
+            return b""
+        path = self.path / "units" / checked_slug(result.slug) / PATCH
+        with files.named(RunDirError, "the patch of a unit cannot be read", path):
+            data = files.read_regular(path, PATCH_CAP)
+        if hashlib.sha256(data).hexdigest() != result.patch.digest:
+            raise RunDirError(
+                "it is not the change that its result speaks of",
+                place=str(path),
+                remedy="run again; nothing else writes below .prun/",
+            )
+        return data
 
     def read_document(self) -> dict[str, Any]:
         """``run.json``; ``RunDirError`` when it is missing, unreadable or of another version."""

@@ -21,7 +21,17 @@ from prun_review.locks import Lock
 from prun_review.model import Exit, Plan, Result, Unit
 from prun_review.ports import Command, Launch, Output, Seen
 from prun_review.rulings import Examination
-from prun_review.runview import DOCUMENT, EXAMINATION, LEDGER, LOCK, PLAN, RESULT, RunView, checked_slug
+from prun_review.runview import (
+    DOCUMENT,
+    EXAMINATION,
+    LEDGER,
+    LOCK,
+    PATCH,
+    PLAN,
+    RESULT,
+    RunView,
+    checked_slug,
+)
 
 STREAM_CAP = 32 << 20
 """Bytes kept of a stream or output file, from its end: event streams put the answer last."""
@@ -156,9 +166,10 @@ class RunDir(RunView):
         """Take a unit over from another run: its attempts, its ``events``, and last its result.
 
         Of an attempt only ordinary files are copied, within :data:`COPY_CAP` and :data:`COPY_FILES`; of
-        one longer than :data:`STREAM_CAP` the end, behind a hole.  A unit whose copy was cut short by a
-        SIGKILL has no result that this run's ledger vouches for.  The disk is not waited for: what
-        a power failure undoes here, the other run still has.
+        one longer than :data:`STREAM_CAP` the end, behind a hole.  The patch of one that writes code is
+        taken whole, and ``RunDirError`` where it is not what the result says.  A unit whose copy was cut
+        short by a SIGKILL has no result that this run's ledger vouches for.  The disk is not waited for:
+        what a power failure undoes here, the other run still has.
         """
         folder = self._unit_folder(unit.slug)
         stored = source.path / "units" / checked_slug(unit.slug)
@@ -169,6 +180,8 @@ class RunDir(RunView):
                     files.copy_tree(
                         stored / attempt, folder / attempt, each=STREAM_CAP, size=COPY_CAP, count=COPY_FILES
                     )
+            if patch := source.patch_of(result):
+                files.write(folder / PATCH, patch, sync=False)
         for event in events:
             self.append(event["event"], **{k: v for k, v in event.items() if k not in ("event", "at")})
         self.append("taken-over", unit=unit.id, slug=unit.slug, run=source.path.name)

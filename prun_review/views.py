@@ -199,6 +199,11 @@ def _unit(unit: Unit, result: Result | None, absent: str) -> Row:
     r = result or Result(unit.id, unit.slug, unit.case, unit.folder, unit.executor, absent, absent)
     if r.answer and unit.brief.contract.kind == "prose":
         row["text"] = r.answer.body
+    if unit.brief.mode == "write":
+        row["patch"] = encode(r.patch)
+        row["checks"] = encode(r.checks)
+        row["claim"] = encode(r.answer.claim) if r.answer else None
+        row["marker"] = r.marker
     return row | {
         "status": r.status,
         "reason": r.reason,
