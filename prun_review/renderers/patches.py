@@ -1,0 +1,125 @@
+"""Patches of several executors for one case side by side, as text and as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from prun_review.patchcompare import ALONE, SAME, Compared, Meeting, Side
+from prun_review.renderers.escape import code, markdown
+from prun_review.renderers.layout import Page
+from prun_review.renderers.markup import page, table, title
+from prun_review.written import Check
+
+MOST = 50
+"""Places listed of one file."""
+
+
+def text(compared: Compared, case: str, width: int = 80) -> str:
+    """A page of ``width`` columns, at least 40."""
+    out = Page(max(width, 40))
+    out.short(case, 0, "PATCHES  ")
+    out.table(["executor", "files", "added", "deleted", "verified", "breaches"], _overview(compared))
+    out.section(f"FILES: {_shared(compared)}")
+    if compared.files:
+        names = [side.name for side in compared.sides]
+        out.table(["file", *names], [[p, *(s or "-" for s in row)] for p, row in compared.files.items()])
+    if rows := _checks(compared):
+        out.section("VERIFY")
+        out.table(["command", *(side.name for side in compared.sides)], rows)
+    if compared.meetings or compared.note:
+        out.section("WHERE THEY AGREE")
+    for meeting in compared.meetings:
+        out.line(f"{meeting.path}: {meeting.left} and {meeting.right}: {_agreement(meeting)}")
+    if compared.note:
+        out.line(f"lines are not compared: {compared.note}")
+    return out.text()
+
+
+def render(compared: Compared, case: str) -> str:
+    """The same as Markdown."""
+    return page(_lines(compared, case))
+
+
+def _lines(compared: Compared, case: str) -> Iterator[str]:
+    names = [markdown(side.name) for side in compared.sides]
+    yield from (f"# Patches for {code(case)}", "")
+    header = ["Executor", "Files", "Added", "Deleted", "Verified", "Breaches"]
+    yield from table(header, [[markdown(cell) for cell in row] for row in _overview(compared)])
+    yield from title("Files")
+    yield f"{_shared(compared)}."
+    if compared.files:
+        yield ""
+        rows = [[code(path), *(state or "-" for state in row)] for path, row in compared.files.items()]
+        yield from table(["File", *names], rows)
+    if checks := _checks(compared):
+        yield from title("Verify commands")
+        yield from table(["Command", *names], [[code(row[0]), *map(markdown, row[1:])] for row in checks])
+    yield from title("Where they agree")
+    if compared.note:
+        yield f"Lines are not compared: {compared.note}."
+    elif not compared.meetings:
+        yield "No file is touched by two of them."
+    else:
+        header = ["File", "Between", "Agreement"]
+        rows = [[code(m.path), markdown(f"{m.left} and {m.right}"), _agreement(m)] for m in compared.meetings]
+        yield from table(header, rows)
+
+
+def _overview(compared: Compared) -> list[list[str]]:
+    return [
+        [
+            side.name,
+            str(len(side.patch.files)),
+            str(sum(file.added for file in side.patch.files)),
+            str(sum(file.deleted for file in side.patch.files)),
+            _verified(side),
+            str(len(side.patch.breaches)),
+        ]
+        for side in compared.sides
+    ]
+
+
+def _verified(side: Side) -> str:
+    good = sum(check.ok for check in side.checks)
+    return f"{good} of {len(side.checks)}" if side.checks else "nothing was run"
+
+
+def _shared(compared: Compared) -> str:
+    n, of = len(compared.shared), len(compared.files)
+    return f"{n} of {of} touched by all {len(compared.sides)}"
+
+
+def _checks(compared: Compared) -> list[list[str]]:
+    commands = dict.fromkeys(check.command for side in compared.sides for check in side.checks)
+    return [[command, *(_result(side, command) for side in compared.sides)] for command in commands]
+
+
+def _result(side: Side, command: str) -> str:
+    mine = [check for check in side.checks if check.command == command]
+    return _said(mine[-1]) if mine else "not run"
+
+
+def _said(check: Check) -> str:
+    if check.ok:
+        return "passed"
+    if check.ended_by:
+        return f"failed ({check.ended_by})"
+    return "did not start" if check.code is None else f"failed (exit {check.code})"
+
+
+def _agreement(meeting: Meeting) -> str:
+    if meeting.outcome == SAME:
+        return "the same change"
+    told = []
+    if meeting.same:
+        told.append(f"same at {_places(meeting.same)}")
+    if meeting.differ:
+        told.append(f"differ at {_places(meeting.differ)}")
+    elif meeting.outcome == ALONE:
+        told.append("other lines" if not meeting.same else "other lines beside")
+    return "; ".join(told)
+
+
+def _places(places: tuple[str, ...]) -> str:
+    more = f" and {len(places) - MOST} more" if len(places) > MOST else ""
+    return ", ".join(places[:MOST]) + more
