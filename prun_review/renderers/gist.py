@@ -17,6 +17,10 @@ Document = Mapping[str, Any]
 
 PLACE = 30
 """Columns of a place on a finding's only line."""
+HELD = 26
+"""The same of who holds it."""
+LEAST = 8
+"""The least that is worth showing of either."""
 QUIET = ("", "off")
 """What decides over a finding and is not worth a word: nothing, and that no rule is for it."""
 
@@ -51,11 +55,12 @@ def _unasked(lines: Sequence[str]) -> list[str]:
 def put_line(finding: Mapping[str, Any], page: Page) -> None:
     """A finding that does not block, on one line: severity, place, title, who holds it, why it passes."""
     code = (finding.get("decided") or {"code": ""})["code"]
-    passed = "" if code in QUIET else f" [{code}]"
-    end = one_line(f"({', '.join(finding['executors'])}){passed}", 30)
+    mark = "" if code in QUIET else one_line(f"[{code}]")
     place = one_line(view.place(finding), 4000)
     place = place if len(place) <= PLACE else "..." + place[3 - PLACE :]
+    room = page.width - INDENT - MARGIN - columns(place) - columns(mark) - 3
+    held = one_line(f"({', '.join(finding['executors'])})", min(max(room, LEAST), HELD))
+    room -= columns(held)
+    title = one_line(finding["title"], room) if room > LEAST else ""
     severity = one_line(finding["severity"], MARGIN - 1).ljust(MARGIN)
-    room = page.width - INDENT - MARGIN - columns(place) - columns(end) - 2
-    title = one_line(finding["title"], room) if room > 8 else ""
-    page.short(" ".join(filter(None, [place, title, end])), INDENT, severity)
+    page.short(" ".join(filter(None, [place, title, held, mark])), INDENT, severity)

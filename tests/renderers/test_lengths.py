@@ -152,6 +152,17 @@ def test_the_lengths_differ_in_what_they_say_of_findings() -> None:
     assert len(brief) < len(usual) < len(whole)
 
 
+def test_why_a_finding_passes_is_said_however_many_hold_it() -> None:
+    many = [f"executor-number-{n}" for n in range(9)]
+    found = agreed.finding("consensus", "x" * 300, executors=many, file="deep/" * 40 + "a.py")
+    found["decided"] = {"code": "not-reproduced", "why": "reproducibility"}
+    for detail in (BRIEF, USUAL):
+        [line] = [row for row in Terminal(detail=detail)(judged([found], [])).splitlines() if "deep/" in row]
+        assert line.endswith(" [not-reproduced]")
+        assert "a.py:12 " in line
+        assert len(line) <= 80
+
+
 def test_the_short_report_counts_what_was_answered_and_names_what_was_not() -> None:
     whole = [sample.case(f"c{n}") for n in range(3)]
     hole = sample.case("hole", answered=["codex"], independent=False)
