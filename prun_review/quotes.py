@@ -25,7 +25,9 @@ Span = tuple[int, int]
 """First and last line."""
 
 _WORD = re.compile(r"\w")
-_NAME = re.compile(r"[^\W\d]\w*")
+_NAME = re.compile(r"_*[^\W\d_]\w*")
+_RULER = re.compile(r"([\W_])\1{2,}")
+"""One mark again and again, as in a line that is drawn."""
 _GUTTER = re.compile(r"\s*\d+\s*[:|\t\u2192]\s?")
 """The line number that file viewers print before a line: ``  12\u2192text``, ``12: text``."""
 _ROW = re.compile(r"\s*(?:\d+\s+)?\d*\s*\|([ +-]?)(.*)", re.DOTALL)
@@ -176,12 +178,14 @@ def _usable(needle: str) -> bool:
 
 def telling(quote: str | None, source: Source, side: str = "new", *, diff: bool = False) -> bool:
     """Whether a quote that stands in a text can prove something: whole words of it, twelve visible
-    characters or more, or a whole line of two names (``import os``; no ``return``, no ``else:``)."""
+    characters or more (what only draws a line is one), or a whole line of two names (``import os``; no
+    ``return``, no ``else:``)."""
     return any(_tells(needle.on(side), source.text) for needle in needles(quote, diff=diff))
 
 
 def _tells(needle: str, text: str) -> bool:
-    visible = sum(char.isprintable() and not char.isspace() for char in needle)
+    drawn = _RULER.sub(r"\1", needle)
+    visible = sum(char.isprintable() and not char.isspace() for char in drawn)
     names = len(_NAME.findall(needle))
     at = text.find(needle) if needle else -1
     for _ in range(MOST):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from prun_review.model import Finding
 from prun_review.ports import Missing, Reader
 from prun_review.proofs import Trees
@@ -45,3 +47,20 @@ def test_without_a_change_there_is_one_side() -> None:
 
 def test_what_stands_in_any_file_tells_nothing() -> None:
     assert not Trees(reader("    return"), ["a.py"], ()).tells(proof(None, "return"))
+
+
+@pytest.mark.parametrize(
+    ("line", "proves"),
+    [
+        ("# ____________________", False),
+        ("# =================== x", False),
+        ("..................... a", False),
+        ("____________ = ________", False),
+        ("if ready === b: run()", True),
+        ("value = __init__(x)", True),
+        ("close(open(name(path)))", True),
+    ],
+)
+def test_a_drawn_line_proves_nothing(line: str, proves: bool) -> None:
+    """What is long by one mark again and again says no more than the mark."""
+    assert Trees(reader(line), ["a.py"], ()).tells(proof(None, line)) is proves
