@@ -28,7 +28,7 @@ def read(directory: Directory) -> tuple[Manifest | None, tuple[Problem, ...]]:
     problems = Problems()
     files = Files(directory, problems)
     held = _task_files(files)
-    listing = wavelists.read(files.text(MANIFEST), held, problems)
+    listing = wavelists.read(files.text(MANIFEST), held, directory.path, problems)
     shelf = Shelf.of(held)
     joined = [
         taskmaking.make(listed, shelf.find(listed, problems), directory.path, problems)

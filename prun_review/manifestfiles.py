@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from prun_review.manifestfields import Problems
+from prun_review.paths import normalise_path
 
 MANIFEST = "manifest.json"
 CONTEXT = "context.md"
@@ -47,6 +48,11 @@ class Directory(Protocol):
 
     def data(self, name: str) -> bytes | Unread:
         """The content of one of ``names``."""
+
+
+def below(name: str, directory: str) -> str:
+    """A path as a manifest has it, relative to the directory; it may also be relative to the project."""
+    return normalise_path(name).removeprefix(f"{directory}/")
 
 
 class Files:

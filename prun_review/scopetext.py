@@ -18,6 +18,7 @@ from prun_review.tasks import Scope, Target
 CREATE, MODIFY, BOUNDARY = "CREATE", "MODIFY", "BOUNDARY"
 _WORD = re.compile(r"\s*(?:[-*+]\s+)?\**\s*(create|modify|boundary|boundaries)\b\s*\**\s*:\s*\**(.*)", re.I)
 _OTHER = re.compile(r"\s*(?:[-*+]\s+)?\**[A-Za-z][A-Za-z ]*\**:\**\s")
+_SUBHEADING = re.compile(r"#{3,}\s+\**(create|modify|boundary|boundaries)\b.*", re.I)
 _BULLET = re.compile(r"\s*[-*+]\s+")
 _COMMENT = re.compile(r"(?:^|\s)#.*$|<!--.*?-->")
 _CODE = re.compile(r"`([^`]+)`")
@@ -73,10 +74,10 @@ def _items(lines: Sequence[tuple[int, str]]) -> Iterator[tuple[str, int, str]]:
     """Kind, line and text of everything between commas."""
     kind, after_blank = "", False
     for number, line in lines:
-        word, bullet, rest = _WORD.match(line), _BULLET.match(line), line
+        word, bullet, rest = _WORD.match(line) or _SUBHEADING.match(line), _BULLET.match(line), line
         if word:
             kind = BOUNDARY if word[1].upper().startswith("BOUNDAR") else word[1].upper()
-            rest = word[2]
+            rest = word[2] if word.re is _WORD else ""
         elif bullet:
             rest = line[bullet.end() :]
         elif line.strip() and (after_blank or _OTHER.match(f"{line} ")):

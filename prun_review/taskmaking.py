@@ -13,11 +13,12 @@ from dataclasses import dataclass
 
 from prun_review import taskprompts
 from prun_review.manifestfields import Fields, Problems
-from prun_review.manifestfiles import CONTEXT, PROMPTS, Files
-from prun_review.paths import normalise_path, suspicious
+from prun_review.manifestfiles import CONTEXT, PROMPTS, Files, below
+from prun_review.paths import suspicious
 from prun_review.taskfiles import TaskFile
+from prun_review.taskids import Ids, same
 from prun_review.tasks import Scope, Task
-from prun_review.wavelists import Ids, Listed, same
+from prun_review.wavelists import Listed
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _AGENT = re.compile(r"[A-Za-z0-9][\w.-]*(?::[A-Za-z0-9][\w.-]*)?")
@@ -159,12 +160,6 @@ def _check_agent(joined: Joined, problems: Problems) -> None:
         problems.warning("agent-differs", joined.file.name, joined.file.line_of("agent"), told)
 
 
-def below(name: str, directory: str) -> str:
-    """A path as a manifest has it, relative to the directory; it may also be relative to the project."""
-    path = normalise_path(name)
-    return path.removeprefix(f"{directory}/")
-
-
 def prompts(
     joined: Sequence[Joined], files: Files, directory: str, problems: Problems
 ) -> Mapping[str, tuple[str, str]]:
@@ -174,12 +169,14 @@ def prompts(
     names are empty.
     """
     kept = _has_prompts(PROMPTS, files)
+    context = files.text(CONTEXT)  # part of the digest, also where no prompt is built
     found = {}
     for each in joined:
         name = _prompt_file(each, files, directory, problems, kept)
         text = files.text(name) if name else None
+        contracts = _contracts(each, files, problems, built=text is None)
         if text is None:
-            found[each.task.id] = ("", _built(each, files, problems))
+            found[each.task.id] = ("", _built(each, context, contracts, problems))
             continue
         _check_prompt(name, text, problems)
         found[each.task.id] = (name, text)
@@ -229,24 +226,28 @@ def _check_prompt(name: str, text: str, problems: Problems) -> None:
         problems.warning("prompt-marker", name, 1, told)
 
 
-def _built(joined: Joined, files: Files, problems: Problems) -> str:
-    task, file = joined.task, joined.file
-    if not file:
-        told = f"task {task.id!r} has neither a prompt nor a task file"
-        problems.error("task-file-missing", *joined.place, told, f"tasks/{task.id}.md")
-    context = files.text(CONTEXT)
-    if context is None:
-        problems.warning("no-context", CONTEXT, None, "there is no context.md to put into the prompts")
-    contracts = {}
-    for index, name in enumerate(task.contracts):
+def _contracts(joined: Joined, files: Files, problems: Problems, *, built: bool) -> Mapping[str, str]:
+    """The texts of its contracts; one that is not there is an error where the prompt is to hold it."""
+    found = {}
+    for index, name in enumerate(joined.task.contracts):
         text = files.text(name)
         if text is not None:
-            contracts[name] = text
-        elif name not in files.names and file:
-            line = file.fields.lines(f"contracts/{index}") or file.line_of("contracts")
-            told = f"the contract {name!r} is not in the directory"
-            problems.error("contract-missing", file.name, line, told)
-    return taskprompts.build(task, file, context or "", contracts)
+            found[name] = text
+        elif name not in files.names and joined.file:
+            line = joined.file.fields.lines(f"contracts/{index}") or joined.file.line_of("contracts")
+            tell = problems.error if built else problems.warning
+            tell("contract-missing", joined.file.name, line, f"the contract {name!r} is not in the directory")
+    return found
+
+
+def _built(joined: Joined, context: str | None, contracts: Mapping[str, str], problems: Problems) -> str:
+    task = joined.task
+    if not joined.file:
+        told = f"task {task.id!r} has neither a prompt nor a task file"
+        problems.error("task-file-missing", *joined.place, told, f"make tasks/{task.id}.md")
+    if context is None:
+        problems.warning("no-context", CONTEXT, None, "there is no context.md to put into the prompts")
+    return taskprompts.build(task, joined.file, context or "", contracts)
 
 
 def unfiled(joined: Sequence[Joined], problems: Problems) -> None:
@@ -254,4 +255,4 @@ def unfiled(joined: Sequence[Joined], problems: Problems) -> None:
     for each in joined:
         if not each.file and each.task.prompt_file:
             told = f"task {each.task.id!r} has no task file: its scope and dependencies are not known"
-            problems.warning("task-file-missing", *each.place, told, f"tasks/{each.task.id}.md")
+            problems.warning("task-file-missing", *each.place, told, f"make tasks/{each.task.id}.md")

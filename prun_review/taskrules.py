@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from prun_review.manifestfields import Fields, Problems, near
 from prun_review.manifestfiles import MANIFEST
 from prun_review.strictjson import shown
+from prun_review.taskids import Ids, short
 from prun_review.taskmaking import Joined
-from prun_review.wavelists import Ids, Listing, short
+from prun_review.wavelists import Listing
 
 _ALIKE = 0.9
 """Likeness from which an agent that one task names counts as a slip of one that several do."""

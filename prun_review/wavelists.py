@@ -9,17 +9,16 @@ What a manifest says of packages to install (``dependencies``) is not read: noth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 from prun_review import jsonplaces
 from prun_review.manifestfields import Fields, Problems
-from prun_review.manifestfiles import MANIFEST
+from prun_review.manifestfiles import MANIFEST, TASKS, below
 from prun_review.strictjson import pointer
 from prun_review.taskfiles import TaskFile
-from prun_review.tasks import Task
+from prun_review.taskids import short
 
 KEYS = (
     *("tech_spec_id", "name", "technology", "python_version", "dependencies", "waves", "metadata"),
@@ -28,7 +27,7 @@ KEYS = (
 )
 WAVE_KEYS = ("number", "name", "description", "tasks", "validation", "panel")
 TASK_KEYS = (
-    *("id", "agent", "prompt_file", "component", "title", "description", "deps"),
+    *("id", "agent", "prompt_file", "component", "title", "description", "deps", "blocks"),
     *("verify", "executor", "timeout", "access"),
 )
 META_KEYS = (
@@ -73,8 +72,11 @@ class Listing:
     sources: Mapping[str, str] = field(default_factory=dict)
 
 
-def read(text: str | None, files: Mapping[str, TaskFile], problems: Problems) -> Listing:
-    """The listing of a directory: of its manifest's text, or where that is None of its task files."""
+def read(text: str | None, files: Mapping[str, TaskFile], directory: str, problems: Problems) -> Listing:
+    """The listing of a directory: of its manifest's text, or where that is None of its task files.
+
+    ``directory`` is its path below the trusted root: paths in a manifest may begin with it.
+    """
     if text is None:
         nothing = Fields({}, MANIFEST, lambda _: None, problems, "the manifest")
         return Listing("", "none", nothing, _of_files(tuple(files), files, problems, {}))
@@ -91,11 +93,15 @@ def read(text: str | None, files: Mapping[str, TaskFile], problems: Problems) ->
     fields = Fields(value or {}, MANIFEST, _below(located, ""), problems, "the manifest")
     if value is None:
         return Listing(MANIFEST, "none", fields, _of_files(tuple(files), files, problems, {}))
-    return _listing(fields, located, files, problems)
+    return _listing(fields, located, files, directory, problems)
 
 
 def _listing(
-    fields: Fields, located: jsonplaces.Located, files: Mapping[str, TaskFile], problems: Problems
+    fields: Fields,
+    located: jsonplaces.Located,
+    files: Mapping[str, TaskFile],
+    directory: str,
+    problems: Problems,
 ) -> Listing:
     fields.known(KEYS)
     metadata = fields.table("metadata")
@@ -108,7 +114,7 @@ def _listing(
     waves: tuple[ListedWave, ...] = ()
     if old:
         spec = spec or fields.table("tech_spec").text("id")
-        tasks = _old(fields, files, problems)
+        tasks = _old(fields, files, directory, problems)
     elif fields.has("waves"):
         waves, tasks = _waves(fields, located, problems)
     else:
@@ -198,16 +204,21 @@ def _below(located: jsonplaces.Located, where: str) -> Callable[[str], int | Non
     return lambda key: held.get(f"{where}/{key}") or held.get(pointer(where, key))
 
 
-def _old(fields: Fields, files: Mapping[str, TaskFile], problems: Problems) -> tuple[Listed, ...]:
+def _old(
+    fields: Fields, files: Mapping[str, TaskFile], directory: str, problems: Problems
+) -> tuple[Listed, ...]:
     """Variant D: a list of files; the waves are in their frontmatter, else in ``execution``."""
     tasks = fields.table("tasks")
     names = []
-    for index, name in enumerate(tasks.texts("files")):
-        if name in files:
+    lines: dict[str, int | None] = {}
+    for index, said in enumerate(tasks.texts("files")):
+        name = next((n for n in (below(said, directory), f"{TASKS}/{said}") if n in files), "")
+        if name:
             names.append(name)
+            lines[name] = tasks.lines(f"files/{index}")
         else:
             line = tasks.lines(f"files/{index}") or tasks.lines("files")
-            problems.error("task-file-missing", MANIFEST, line, f"the task file {name!r} is not there")
+            problems.error("task-file-missing", MANIFEST, line, f"the task file {said!r} is not there")
     spoken: dict[str, int] = {}
     execution = fields.table("execution")
     held = execution.values.get("waves")
@@ -220,7 +231,6 @@ def _old(fields: Fields, files: Mapping[str, TaskFile], problems: Problems) -> t
             told = f"wave {index + 1} of execution needs 'wave' (a number) and 'tasks' (a list)"
             problems.error("wrong-type", MANIFEST, execution.lines(f"waves/{index}"), told)
     chosen = names if tasks.has("files") else list(files)
-    lines = {name: tasks.lines(f"files/{index}") for index, name in enumerate(tasks.texts("files"))}
     return _of_files(chosen, files, problems, spoken, lines)
 
 
@@ -263,32 +273,3 @@ def _best_id(file: TaskFile) -> str:
     said = file.fields.values.get("id")
     said = said.strip() if isinstance(said, str) else ""
     return file.stem if not said or file.stem.startswith(f"{said}-") else said
-
-
-@lru_cache(4096)
-def short(name: str) -> str:
-    """``task-001`` of ``task-001-users``; the id itself where it has no number."""
-    return Task(name, 0).short
-
-
-def same(one: str, other: str) -> bool:
-    """Whether two ids can mean one task: equal, or one is the other's short form."""
-    return one == other or short(one) == other or short(other) == one
-
-
-class Ids:
-    """Names by the ids that may mean them."""
-
-    def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
-        """``pairs``: id and name."""
-        self._held: dict[str, list[tuple[str, str]]] = {}
-        for one, name in pairs:
-            self._held.setdefault(short(one), []).append((one, name))
-
-    def equal(self, said: str) -> list[str]:
-        """The names with that very id, none twice."""
-        return list(dict.fromkeys(name for one, name in self._held.get(short(said), []) if one == said))
-
-    def same(self, said: str) -> list[str]:
-        """The names with an id that can mean the same, none twice, sorted."""
-        return sorted({name for one, name in self._held.get(short(said), []) if same(one, said)})

@@ -143,6 +143,12 @@ def test_variant_d_falls_back_on_the_waves_of_its_execution() -> None:
     assert [len(w.tasks) for w in good(files).waves] == [2, 1]
 
 
+@pytest.mark.parametrize("start", ["", "./tasks/", "parallel/TS-0007-library/tasks/"])
+def test_variant_d_may_name_its_files_from_elsewhere(start: str) -> None:
+    names = [start + name.removeprefix("tasks/") for name in (B, R, L)]
+    assert [task.task_file for task in good({**sound(), M: variant_d(files=names)}).tasks] == [B, R, L]
+
+
 def test_variant_d_names_files_that_are_not_there_and_wrong_counts() -> None:
     text = variant_d(total=7, files=[B, "tasks/task-009-x.md", L])
     found, problems = read({**sound(), M: text})
@@ -578,6 +584,22 @@ def test_prompts_are_built_where_none_is_there_even_if_the_manifest_names_them()
     assert [task.prompt_file for task in found.tasks] == ["", "", ""]
     assert "=== CONTRACTS ===\n--- contracts/types.py ---\nclass BookDTO:" in found.tasks[0].prompt
     assert "A small lending library" in found.tasks[1].prompt
+
+
+def test_a_contract_that_is_missing_beside_a_prompt_is_a_warning() -> None:
+    files = {**sound(), **{f"prompts/task-00{n}.txt": prompt(*SECTIONS) for n in (1, 2, 3)}}
+    del files["contracts/types.py"]
+    _, problems = read(files)
+    assert [(p.level, p.code, p.line) for p in problems] == [
+        ("warning", "contract-missing", line_of(BOOKS, "contracts:"))
+    ]
+
+
+def test_the_digest_holds_prompts_and_context_and_contracts_where_prompts_are_there() -> None:
+    files = {**sound(), **{f"prompts/task-00{n}.txt": prompt(*SECTIONS) for n in (1, 2, 3)}}
+    first = good(files).digest
+    for name in ("prompts/task-002.txt", "context.md", "contracts/types.py"):
+        assert good({**files, name: files[name] + "\n"}).digest != first, name
 
 
 def test_one_prompt_that_is_missing_among_others_is_an_error() -> None:

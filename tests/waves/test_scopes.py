@@ -228,6 +228,7 @@ def scope(text: str) -> tuple[Scope, list[tuple[str, int]]]:
         ("**CREATE**:\n- a.py\n- `b c.py`\n* d.py", Scope(("a.py", "b c.py", "d.py"))),
         ("**CREATE**:\n\n- a.py (new)\n- `b.py` - the other\n- c.py # why", Scope(("a.py", "b.py", "c.py"))),
         ("CREATE: a.py,\n  b.py", Scope(("a.py", "b.py"))),
+        ("### CREATE\n- a.py\n\n### Modify\n\n- b.py", Scope(("a.py",), (Target("b.py"),))),
         ("CREATE: none\nMODIFY: N/A\nBOUNDARY: -", Scope()),
         ("MODIFY: a.py::A.b, c.py", Scope((), (Target("a.py", "A.b"), Target("c.py")))),
         ("MODIFY: a.py::A.b() # x, y", Scope((), (Target("a.py", "A.b"),))),
