@@ -21,6 +21,7 @@
     line = 12
     quote = "..."
     side = "old"
+    ungrounded = true                # only where the tree did not hold it: then it lets pass nothing grounded
     commit = "..."                   # where file and line are of
     by = "Ada Lovelace"
     reason = "an internal tool, gone by June"
@@ -46,6 +47,7 @@ from typing import Any
 from prun_review.errors import ConfigError
 from prun_review.fingerprints import core, fingerprint
 from prun_review.model import SEVERITIES, Acceptance, Finding
+from prun_review.sameness import UNPROVEN
 
 MOST_DAYS = 30
 """Days that an outage may last at most from the beginning of the run, that day among them."""
@@ -62,7 +64,7 @@ _FORMS = {
 }
 _CORE = ("title", "detail", "file", "line", "quote", "side")
 """What is written down of a finding, in this order."""
-_KEYS = {"finding": ("case", "severity", *_CORE, "commit", "also")}
+_KEYS = {"finding": ("case", "severity", *_CORE, "ungrounded", "commit", "also")}
 """Kind -> its keys beside those that all have."""
 _AGAIN = "prun-review accept RUN FINDING writes such an entry"
 _SHA = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
@@ -134,6 +136,11 @@ def _of_finding(accepted: Acceptance, entry: Mapping[str, Any], place: str) -> A
             place=place,
             remedy=f"undo the edit; {_AGAIN}",
         )
+    unproven = entry.get("ungrounded", False)
+    if not isinstance(unproven, bool):
+        raise ConfigError(f"ungrounded is {_told(unproven)}", place=place, remedy="true, or leave it out")
+    if unproven:
+        lead = replace(lead, note=UNPROVEN)
     others = entry.get("also", [])
     if not isinstance(others, list) or not all(isinstance(other, Mapping) for other in others):
         raise ConfigError("also is no list of tables", place=place, remedy="write it as [[finding.also]]")
@@ -170,7 +177,13 @@ def table_of(accepted: Acceptance) -> str:
         "case": accepted.case,
         "severity": lead.severity,
     }
-    values |= {**_written(lead), "commit": accepted.commit, "by": accepted.by, "reason": accepted.reason}
+    values |= {
+        **_written(lead),
+        "ungrounded": lead.note == UNPROVEN,
+        "commit": accepted.commit,
+        "by": accepted.by,
+        "reason": accepted.reason,
+    }
     lines = ["[[finding]]", *_lines(values)]
     lines += [f"until = {accepted.until}"] if accepted.until else []
     for other in accepted.also:
@@ -184,7 +197,9 @@ def _written(finding: Finding) -> dict[str, Any]:
 
 def _lines(values: Mapping[str, Any]) -> Iterator[str]:
     for key, value in values.items():
-        if value not in (None, ""):
+        if value is True:
+            yield f"{key} = true"
+        elif value not in (None, "", False):
             yield f"{key} = {value if isinstance(value, int) else quoted(value)}"
 
 

@@ -12,6 +12,7 @@ from prun_review.findingrows import group_of
 from prun_review.fingerprints import core, fingerprint
 from prun_review.model import SEVERITIES, Acceptance, Finding, Known, RunFacts
 from prun_review.policy import rule_of
+from prun_review.sameness import UNPROVEN, far
 
 WHICH = ("gating", "blocking", "all")
 """What goes in: what could gate under the run's policy; what stood in the way of PASS (and what was known
@@ -82,19 +83,23 @@ def _entry(group: Group, folder: str) -> Known:
 
 
 def wordings(group: Group) -> Sequence[Finding]:
-    """The cores of a group's findings, each wording once and the lead's first, with the group's severity.
-    What is not grounded is no wording of a group that is."""
+    """The cores of a group's findings, each wording once for each place and the lead's first, with the
+    group's severity.  What is not grounded is no wording of a group that is."""
     every = [group.lead, *(m.finding for m in group.members if m.finding.grounded)]
-    kept: dict[str, Finding] = {}
+    kept: list[tuple[str, Finding]] = []
     for finding in every:
-        kept.setdefault(fingerprint(group.case, finding), replace(core(finding), severity=group.severity))
-    return tuple(kept.values())
+        name, told = fingerprint(group.case, finding), replace(core(finding), severity=group.severity)
+        if not any(name == other and not far(told, one) for other, one in kept):
+            kept.append((name, told))
+    return tuple(told for _, told in kept)
 
 
 def acceptance(group: Group, by: str, reason: str, until: str, commit: str) -> Acceptance:
     """What a person answers for who accepts a group; ``until`` is a day, ``YYYY-MM-DD``, or empty."""
     lead, *also = wordings(group)
     name = fingerprint(group.case, lead)
+    if group.kind == "ungrounded":
+        lead = replace(lead, note=UNPROVEN)
     return Acceptance(
         "finding", name, by, reason, until, case=group.case, finding=lead, also=tuple(also), commit=commit
     )

@@ -24,6 +24,9 @@ STANDS, REPEATED, HERE, GONE = "exact", "moved", "line-only", "ungrounded"
 """What became of the quote of an earlier finding in the later tree, in the words of grounding: it stands
 there once; several times; several times, and still where it was, so only the line tells; or no more."""
 
+UNPROVEN = "not grounded when it was accepted"
+"""The note of an accepted finding that the tree did not hold: once it does, that is another matter."""
+
 
 def one_defect(old: Finding, new: Finding, *, standing: bool) -> bool:
     """Whether two findings of one file that the matcher matched are one defect.
@@ -55,15 +58,19 @@ def one_place(old: Finding, new: Finding) -> bool:
     )
 
 
-def elsewhere(old: Finding, new: Finding, *, standing: bool) -> bool:
-    """Whether of two findings of one name the later stands where the earlier one is known not to be.
+def stays(old: Finding, *, standing: bool) -> bool:
+    """Whether a later finding of the same name is another one where it stands elsewhere.
 
     Code that stands several times, and still where it was, is a copy at any other place; and a line that a
     change takes away says nothing of a like line that another one takes.
     """
-    between = gap(old, new)
-    certain = _side(old) == "old" or (standing and bool(old.quote) and old.grounding == HERE)
-    return certain and between is not None and between > NEAR
+    return _side(old) == "old" or (standing and bool(old.quote) and old.grounding == HERE)
+
+
+def far(a: Finding, b: Finding) -> bool:
+    """Whether two findings of one file are known to stand at two places."""
+    between = gap(a, b)
+    return between is not None and between > NEAR
 
 
 def share_code(a: str, b: str) -> bool:

@@ -11,6 +11,7 @@ another version of :mod:`prun_review.fingerprints`, and unknown severities, matc
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -18,7 +19,7 @@ from prun_review.answers import Answers, doubts, sound
 from prun_review.consensus import Group
 from prun_review.fingerprints import is_fingerprint
 from prun_review.model import SEVERITIES, Acceptance, Carried, Finding, Known, Plan, RunFacts, Unit
-from prun_review.sameness import apart
+from prun_review.sameness import UNPROVEN, apart
 from prun_review.tracking import Defect, track
 
 GONE = "its file is gone"
@@ -55,7 +56,11 @@ def settle(facts: RunFacts, groups: Iterable[Group], *, asked: Asked | None = No
 
     ``asked`` (:func:`asked_about`) says which entries could have been found: without it none is stale.
     """
-    here = sorted(groups, key=lambda g: (g.case, g.id))
+    every = sorted(groups, key=lambda g: (g.case, g.id))
+    times = Counter(g.id for g in every)
+    here = [
+        g for g in every if times[g.id] == 1
+    ]  # what is settled is told by id, which a file may hold twice
     new = [_group(g) for g in here]
     entries = sorted(filter(_usable, facts.known), key=lambda k: (k.case, k.fingerprint, k.finding.line or 0))
     known = track([_known(k) for k in entries], new)
@@ -144,7 +149,16 @@ def _stands(acceptance: Acceptance) -> bool:
 def _acceptance(acceptance: Acceptance) -> Defect:
     lead = acceptance.finding or Finding("")  # there is one: see _stands
     words = (lead, *acceptance.also)
-    return Defect(acceptance.case, words, lead.severity, (acceptance.subject,), standing=True)
+    unproven = lead.note == UNPROVEN
+    return Defect(
+        acceptance.case,
+        words,
+        lead.severity,
+        (acceptance.subject,),
+        comparable=not unproven,
+        standing=True,
+        unproven=unproven,
+    )
 
 
 def _group(group: Group) -> Defect:
@@ -157,8 +171,8 @@ def _carried(one: Carried) -> Defect:
 
 
 def _defect(case: str, members: tuple[Finding, ...], severity: str, kind: str) -> Defect:
-    """What is only perhaps one defect must be known in all its members; of one defect, who quotes no code
-    does not stand for who does."""
-    several = kind == "uncertain" or apart(members)
+    """What is only perhaps one defect, or partly what a change adds, must be known in all its members; of
+    one defect, who quotes no code does not stand for who does."""
+    several = kind == "uncertain" or apart(members) or len({f.placement == "added" for f in members}) > 1
     told = members if several else tuple(f for f in members if f.quote) or members
     return Defect(case, told, severity, comparable=kind != "ungrounded", several=several)

@@ -20,7 +20,7 @@ from prun_review.fingerprints import core, name
 from prun_review.folding import level
 from prun_review.matching import crosscheck
 from prun_review.model import Finding, Pair
-from prun_review.sameness import HERE, NEAR, REPEATED, elsewhere, gap, one_defect, one_place
+from prun_review.sameness import HERE, NEAR, REPEATED, far, one_defect, one_place, stays
 
 BY_NAME = "same fingerprint"
 
@@ -46,6 +46,8 @@ class Defect:
     before: bool = False
     """Of an earlier one: it was there before the change that the later time reviews, so what that change
     added is none of it."""
+    unproven: bool = False
+    """Of an earlier one: the tree did not hold it, so it is only what the tree does not hold either."""
     same_tree: bool = False
     """Of an earlier one: the later time looks at the very same tree, where nothing has moved."""
 
@@ -80,6 +82,12 @@ class _Wording(NamedTuple):
     old: int
     number: int
     """Which of its wordings."""
+    reach: int
+    """Lines within which a later finding of its name is the same; -1: anywhere in the file."""
+
+    def may_be(self, spot: _Spot) -> bool:
+        """Whether a spot lies within its reach, as far as their lines are known."""
+        return self.reach < 0 or not (self.line and spot.line) or abs(self.line - spot.line) <= self.reach
 
 
 _At = tuple[int, int]
@@ -159,7 +167,8 @@ class _Book:
         self.above: dict[int, Track] = {}
         self.perhaps: dict[int, Track] = {}
         self.seen: dict[int, int] = {}
-        self.used: set[tuple[int, int]] = set()
+        self.used: dict[tuple[int, int], Finding] = {}
+        """Wordings of earlier defects -> the later finding that each stands for."""
 
     # --- by name --------------------------------------------------------------------------------
 
@@ -169,7 +178,8 @@ class _Book:
             for n, kept in enumerate(cores):
                 names = {name(defect.case, kept), *(defect.names if n == 0 else ())}
                 for one in names:
-                    wordings.setdefault((defect.case, one), []).append(_Wording(kept.line or 0, i, n))
+                    told = _Wording(kept.line or 0, i, n, _reach(defect, kept))
+                    wordings.setdefault((defect.case, one), []).append(told)
         places: dict[_Key, dict[int, set[_At]]] = {}
         for j, (defect, cores) in enumerate(zip(self.new, self.new_cores, strict=True)):
             named = [(name(defect.case, kept), n) for n, kept in enumerate(cores)]
@@ -212,14 +222,13 @@ class _Book:
         left = sorted((w for held in by_level.values() for w in held), reverse=True)
         for spot in sorted(worse):
             for wording in self._first(left, spot):
-                self.used.add((wording.old, wording.number))
-                news = self._fitting(wording, spot)
+                news = self._use(wording, spot)
                 self.above |= {j: Track(wording.old, BY_NAME) for j in news if j not in self.above}
 
     def _first(self, wordings: list[_Wording], spot: _Spot) -> Iterator[_Wording]:
         """The last one that fits a spot, taken out; none where none does."""
         for at in reversed(range(len(wordings))):
-            if self._fitting(wordings[at], spot):
+            if wordings[at].may_be(spot) and self._fitting(wordings[at], spot):
                 yield wordings.pop(at)
                 return
 
@@ -229,15 +238,32 @@ class _Book:
         return [
             j
             for j, n in spot.news
-            if one_place(kept, self.new_cores[j][n])
-            and not elsewhere(kept, self.new_cores[j][n], standing=earlier.standing)
-            and not (earlier.same_tree and _far(kept, self.new_cores[j][n]))
+            if not (earlier.unproven and self.new[j].comparable)
+            and one_place(kept, self.new_cores[j][n])
+            and wording.may_be(spot)
+            and self._at_one_place(wording, self.new_cores[j][n])
             and not (self.added[j] and _copied(earlier, kept, self.new_cores[j][n]))
         ]
 
-    def _take(self, wording: _Wording, spot: _Spot) -> None:
-        self.used.add((wording.old, wording.number))
+    def _at_one_place(self, wording: _Wording, new: Finding) -> bool:
+        """Whether no other wording of one place stands for another place already."""
+        cores = self.old_cores[wording.old]
+        mine = cores[wording.number]
+        others = [(kept, self.used.get((wording.old, n))) for n, kept in enumerate(cores)]
+        return not any(
+            found and kept.file == mine.file and far(found, new) and not far(kept, mine)
+            for kept, found in others
+        )
+
+    def _use(self, wording: _Wording, spot: _Spot) -> list[int]:
+        """Let a wording stand for a spot: those of it that may be what the wording tells."""
         news = self._fitting(wording, spot)
+        at = dict(spot.news)
+        self.used[wording.old, wording.number] = self.new_cores[news[0]][at[news[0]]]
+        return news
+
+    def _take(self, wording: _Wording, spot: _Spot) -> None:
+        news = self._use(wording, spot)
         self.seen.setdefault(wording.old, news[0])
         for j in news:
             self.found.setdefault(j, Track(wording.old, BY_NAME))
@@ -307,11 +333,13 @@ class _Book:
 
 
 def _distinct(case: str, cores: Sequence[Finding]) -> tuple[Finding, ...]:
-    """Each wording once: one that is told twice stands for one place all the same."""
-    found: dict[str, Finding] = {}
+    """Each wording once for each place: one that is told twice of one stands for one all the same."""
+    found: list[tuple[str, Finding]] = []
     for kept in cores:
-        found.setdefault(name(case, kept), kept)
-    return tuple(found.values())
+        mine = name(case, kept)
+        if not any(mine == other and not far(kept, one) for other, one in found):
+            found.append((mine, kept))
+    return tuple(kept for _, kept in found)
 
 
 def _cores(defect: Defect, cases: Collection[str]) -> tuple[Finding, ...]:
@@ -321,19 +349,20 @@ def _cores(defect: Defect, cases: Collection[str]) -> tuple[Finding, ...]:
     return tuple(replace(core(f), grounding=f.grounding) for f in defect.wordings)
 
 
+def _reach(old: Defect, kept: Finding) -> int:
+    """See :class:`_Wording`; of one name both sides quote as many lines."""
+    if not (old.same_tree or stays(kept, standing=old.standing)):
+        return -1
+    return NEAR + (kept.quote or "").count("\n")
+
+
 def _copied(old: Defect, kept: Finding, new: Finding) -> bool:
     """Whether code that a change added may be a copy of the earlier one, which stands still: what quotes
     nothing cannot show that it was moved."""
     if not kept.quote:
-        return old.before or _far(kept, new)
+        return old.before or far(kept, new)
     repeated = kept.grounding in (REPEATED, HERE)
     return old.standing and repeated and (old.before or kept.line != new.line)
-
-
-def _far(old: Finding, new: Finding) -> bool:
-    """Whether two findings of one name stand at two places."""
-    between = gap(old, new)
-    return between is not None and between > NEAR
 
 
 class _Both(NamedTuple):

@@ -9,8 +9,11 @@ from types import SimpleNamespace
 import pytest
 
 from prun_review import document
+from prun_review.acceptance import parse, table_of
 from prun_review.changegate import again, parts
+from prun_review.errors import ConfigError
 from prun_review.fingerprints import core, fingerprint
+from prun_review.keeping import acceptance
 from prun_review.model import Acceptance, Carried, Finding, Known, Plan, RunFacts
 from prun_review.previous import _add
 from prun_review.remembered import _Places
@@ -36,6 +39,7 @@ OLD = Finding(
 )
 WORDED = replace(OLD, title="SQL injection by concatenation of strings")
 BARE = replace(OLD, quote=None, grounding="line-only")
+SECOND = replace(OLD, title="A caller reaches the statement")
 GONE_CHECK = replace(
     OLD,
     title="Authorization check removed",
@@ -111,9 +115,9 @@ TALL = (
         pytest.param(NEAR_COPY, [OLD], OLD, at(OLD, 25), "gates", id="one tells it, the other a copy"),
         pytest.param(
             COPY,
-            [OLD, replace(OLD, title="A caller reaches the statement")],
+            [OLD, SECOND],
             at(OLD, 60),
-            at(OLD, 60, title="A caller reaches the statement"),
+            at(SECOND, 60),
             "gates",
             id="a second wording is no second place",
         ),
@@ -152,6 +156,28 @@ TALL = (
             id="the words of what quotes nothing beside code that is quoted",
         ),
         pytest.param(ONE, [BARE], at(BARE, 61), at(BARE, 61), "known", id="nobody quotes"),
+        pytest.param(
+            DRIFTED,
+            [OLD, SECOND],
+            at(OLD, 40),
+            at(SECOND, 90),
+            "gates",
+            id="two wordings of one place, at two places",
+        ),
+        pytest.param(
+            ONE,
+            [BARE, replace(SECOND, quote=None)],
+            BARE,
+            at(SECOND, 60, quote=None, grounding="line-only"),
+            "gates",
+            id="and without a quote",
+        ),
+        pytest.param(
+            DRIFTED, [OLD, SECOND], at(OLD, 90), at(SECOND, 90), "known", id="two wordings, moved together"
+        ),
+        pytest.param(
+            COPY, [OLD, at(SECOND, 60)], OLD, at(SECOND, 60), "known", id="two wordings of two places"
+        ),
     ],
 )
 def test_in_a_tree(
@@ -255,3 +281,57 @@ def test_what_earlier_runs_held_is_told_as_the_worst_of_them() -> None:
         found = [newest]
         _add(found, [older])
         assert len(found) == told, older
+
+
+def test_a_group_that_holds_what_a_change_adds_is_known_by_all_of_it() -> None:
+    """Who tells the known one must not hide that another one tells what was added beside it."""
+    added = replace(WORDED, placement="added", side="new", quote=f"{QUOTE}\n{OTHER}")
+    context = replace(OLD, placement="context", side="new")
+    assert verdicts(ONE, [OLD], added, context, change=True) == {"gates"}
+    assert verdicts(ONE, [OLD, added], added, context, change=True) == {"known"}
+    assert verdicts(ONE, [OLD], context, context, change=True) == {"known"}
+
+
+def test_a_finding_whose_id_is_held_twice_is_not_settled() -> None:
+    """What is settled is told by id: one that a stored run holds twice would settle another finding."""
+    other = CASE.replace("auth", "billing")
+    same, new = replace(OLD, id="u#1"), replace(OLD, id="u#1", title="Eval of text", quote="eval(x)")
+    units = [CODEX, SONNET, unit("codex", other), unit("sonnet", other)]
+    given = [result(u, same if u.case == CASE else new) for u in units]
+    known = Known(fingerprint(CASE, OLD), CASE, FOLDER, core(OLD))
+    built = document.build(facts(known=(known,)), Plan(tuple(units)), given)
+    assert [row["known"] for row in built["findings"]] == [False, False]
+    assert built["verdict"]["outcome"] == "FAIL"
+
+
+@pytest.mark.parametrize("far", [False, True])
+def test_what_is_kept_of_a_group_tells_every_place(far: bool) -> None:
+    """Two reviewers with one title and quote at two places: what is kept of them finds both again."""
+    there = at(OLD, 25 if far else 12)
+    held = group(OLD, there, kind="consensus")
+    made = acceptance(held, "Ada", "known", "", "")
+    assert len(made.also) == far
+    assert set(settle(RunFacts("r", 0.0, acceptances=(made,)), [held]).accepted) == {"u#1"}
+    again = group(at(OLD, 10), at(OLD, 60), kind="consensus")
+    moved = set(settle(RunFacts("r", 0.0, acceptances=(made,)), [again]).accepted)
+    assert moved == ({"u#1"} if far else set())
+
+
+def test_an_accepted_claim_that_the_tree_did_not_hold_lets_nothing_grounded_pass() -> None:
+    """ "There is no such code", said a person.  When there is, nobody has answered for it."""
+    claimed = replace(OLD, grounding="ungrounded")
+    held = [result(CODEX, claimed), result(SONNET)]
+    made = acceptance(group(claimed, kind="ungrounded"), "Ada", "there is no such code", "", "")
+    assert parse(table_of(made), "x", 0.0) == (made,)
+    assert "ungrounded = true" in table_of(made)
+    run = facts(acceptances=(made,))
+    plan = Plan((CODEX, SONNET))
+    assert document.build(run, plan, held)["verdict"]["outcome"] == "PASS"
+    for told in (OLD, WORDED, replace(OLD, quote=None, grounding="line-only")):
+        both = [result(CODEX, told), result(SONNET, told)]
+        assert document.build(run, plan, both)["verdict"]["outcome"] == "FAIL"
+    for kind, answered in (("ungrounded", 1), ("single", 0)):
+        one = replace(carry(claimed, outcome="INCOMPLETE"), case=CASE, kind=kind)
+        assert len(answered_for(replace(run, carried=(one,)))) == answered
+    with pytest.raises(ConfigError, match="ungrounded"):
+        parse(table_of(made).replace("= true", "= 1"), "x", 0.0)

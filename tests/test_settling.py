@@ -255,9 +255,15 @@ def test_the_mildest_entry_that_covers_it_is_the_one() -> None:
 
 
 def test_a_wording_that_is_told_twice_stands_for_one_place() -> None:
-    twice = known(SQL, also=(core(replace(SQL, line=90)),))
+    twice = known(SQL, also=(core(replace(SQL, line=14)),))
     groups = [group(replace(SQL, line=n, end_line=n), id=f"u#{n}") for n in (12, 90)]
     assert len(laid(*groups, known=(twice,)).known) == 1
+
+
+def test_a_wording_that_is_told_of_two_places_stands_for_both() -> None:
+    two = known(SQL, also=(core(replace(SQL, line=90)),))
+    groups = [group(replace(SQL, line=n, end_line=n), id=f"u#{n}") for n in (12, 90, 200)]
+    assert set(laid(*groups, known=(two,)).known) == {"u#12", "u#90"}
 
 
 # --- stale, expired, carried ------------------------------------------------------------------

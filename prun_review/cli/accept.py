@@ -24,7 +24,7 @@ from prun_review.renderers.escape import one_line
 
 if TYPE_CHECKING:
     from prun_review.consensus import Group
-    from prun_review.model import Finding
+    from prun_review.model import Acceptance, Finding
 
 LISTED = 10
 """Findings named in one message."""
@@ -191,16 +191,26 @@ def _content(root: Path, name: str) -> bytes:
     return found.data
 
 
-def _standing(text: str, place: str, made: Any) -> str:
+def _standing(text: str, place: str, made: Acceptance) -> str:
     """By whom the same is accepted already, as much as it is now; empty where it is not."""
     from prun_review.acceptance import parse
     from prun_review.changegate import accepted
+    from prun_review.fingerprints import fingerprint
     from prun_review.folding import level
+    from prun_review.sameness import far, one_place
+
+    def told(finding: Finding, entry: Acceptance) -> bool:
+        every = (entry.finding, *entry.also)
+        name = fingerprint(made.case, finding)
+        here = [f for f in every if f and one_place(f, finding) and not far(f, finding)]
+        return any(fingerprint(entry.case, f) == name for f in here)
 
     for one in parse(text, place, time.time()):
-        same = one.kind == made.kind and one.subject == made.subject and not one.expired
-        here = same and one.finding and (one.finding.quote or one.finding.line == made.finding.line)
-        if here and one.finding and level(one.finding.severity) >= level(made.finding.severity):
+        if one.kind != made.kind or one.expired or not one.finding or not made.finding:
+            continue
+        same = one.subject == made.subject and one.finding.note in ("", made.finding.note)
+        enough = level(one.finding.severity) >= level(made.finding.severity)
+        if same and enough and all(told(f, one) for f in (made.finding, *made.also)):
             return accepted(one)
     return ""
 
