@@ -25,7 +25,7 @@ class Scratch:
 
     def __init__(self, *avoid: Path) -> None:
         """Make it outside the folders to ``avoid``; ``TreeError`` where no place is fit."""
-        base = _base(avoid)
+        base = fit("trees", "the snapshot of the reviewed tree", avoid)
         with files.named(TreeError, "no private directory can be made", base):
             gate = Lock(base / "lock", wait=True)  # nobody sweeps between mkdir and lock
             try:
@@ -42,9 +42,10 @@ class Scratch:
         self._lock.release()
 
 
-def _base(avoid: tuple[Path, ...]) -> Path:
-    """The first fit place, made if need be: the user's cache, else /var/tmp."""
-    for place in _places():
+def fit(kind: str, what: str, avoid: tuple[Path, ...]) -> Path:
+    """The first fit place for directories of one kind, made if need be: the user's cache, else /var/tmp.
+    ``TreeError``, which says for ``what`` it was sought, where there is none."""
+    for place in places(kind):
         if not place.is_absolute() or _inside(place, (*avoid, Path("/tmp"), Path(tempfile.gettempdir()))):
             continue
         with suppress(OSError):
@@ -55,19 +56,19 @@ def _base(avoid: tuple[Path, ...]) -> Path:
                 place.chmod(files.PRIVATE_DIR)
                 return place
     raise TreeError(
-        "no place for the snapshot of the reviewed tree: it must be writable, outside the repository and "
-        "outside /tmp",
+        f"no place for {what}: it must be writable, outside the repository and outside /tmp",
         remedy="set XDG_CACHE_HOME to such a directory",
     )
 
 
-def _places() -> Iterator[Path]:
+def places(kind: str) -> Iterator[Path]:
+    """Where directories of a kind may lie, in the order that they are tried."""
     cache, home = os.environ.get("XDG_CACHE_HOME"), os.environ.get("HOME")
     if cache:
-        yield Path(cache, NAME, "trees")
+        yield Path(cache, NAME, kind)
     if home:
-        yield Path(home, ".cache", NAME, "trees")
-    yield Path("/var/tmp", f"{NAME}-{os.geteuid()}")
+        yield Path(home, ".cache", NAME, kind)
+    yield Path("/var/tmp", f"{NAME}-{os.geteuid()}-{kind}")
 
 
 def _inside(place: Path, folders: tuple[Path, ...]) -> bool:

@@ -80,8 +80,8 @@ def _raw(part: bytes, rest: Iterator[bytes]) -> tuple[bytes, Touched]:
     if status == "modified" and old_sha == sha:
         status = "mode"
     old_path = named(names[0]) if len(names) == 2 else ""
-    modes = {"mode": "" if mode == _NONE else mode, "old_mode": "" if old_mode == _NONE else old_mode}
-    return names[-1], Touched(named(names[-1]), status, old_path, **modes)
+    new, old = ("" if m == _NONE else m for m in (mode, old_mode))
+    return names[-1], Touched(named(names[-1]), status, old_path, new, old)
 
 
 def _counted(file: Touched, added: bytes, deleted: bytes) -> Touched:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -76,12 +76,12 @@ class Vault:
         fine: Sequence[int] = (0,),
         index: str = "no-index",
         worktree: Path | None = None,
-        env: Mapping[str, str] | None = None,
+        env: Mapping[str, str | None] | None = None,
     ) -> bytes:
         """The standard output of a git command on it: by default without index and with an empty work
         tree, so that no ``.gitattributes`` is read."""
         top = worktree or self.path / _NOTHING
-        whole = {
+        whole: dict[str, str | None] = {
             "GIT_DIR": str(self.path),
             "GIT_WORK_TREE": str(top),
             "GIT_INDEX_FILE": str(self.path / index),
@@ -197,11 +197,10 @@ class Vault:
 
     def materialise(self, tree: str, target: Path) -> dict[bytes, str]:
         """Write the files of a tree into the directory ``target``, which is made: without ``.git``, byte
-        for byte as stored, writable.  What is not made (links that leave the tree, submodules, contents
-        that a partial clone lacks): name -> why."""
+        for byte as stored, writable.  What is not made (links that leave the tree, contents that a partial
+        clone lacks, submodules but for an empty folder): name -> why."""
         listed = self.entries(tree)
-        unmade = {entry.name: SUBMODULE for entry in listed if entry.mode == GITLINK}
-        unmade |= {e.name: ABSENT for e in listed if e.size is None and e.mode != GITLINK}
+        unmade = {e.name: ABSENT for e in listed if e.size is None and e.mode != GITLINK}
         links = [entry for entry in listed if entry.mode == LINK and entry.size is not None]
         to = zip(links, self.contents(links), strict=True)
         unmade |= {e.name: LEAVES for e, there in to if not stays_inside(os.fsdecode(e.name), there)}
@@ -211,7 +210,7 @@ class Vault:
             gone = b"".join(name + b"\0" for name in unmade)
             self.run("update-index", "-z", "--force-remove", "--stdin", stdin=gone, index=index)
             self.run("checkout-index", "-a", "-q", f"--prefix={target}/", index=index)
-        return unmade
+        return unmade | {entry.name: SUBMODULE for entry in listed if entry.mode == GITLINK}
 
     def pack(self, objects: Path, wanted: bytes, *args: str) -> None:
         """Write objects into one pack of the object directory ``objects``, read through this one; ``wanted``
@@ -220,6 +219,42 @@ class Vault:
         env = {"GIT_OBJECT_DIRECTORY": str(objects), "GIT_ALTERNATE_OBJECT_DIRECTORIES": lent}
         options = ("-q", "--non-empty", "--delta-base-offset", "--window=0", *args)
         self.run("pack-objects", *options, str(objects / "pack/pack"), stdin=wanted, env=env)
+
+    def store(self, paths: Sequence[bytes], contents: Sequence[bytes] = ()) -> list[str]:
+        """Keep files as they lie on disk, then contents, as blobs; their SHAs.  ``TreeError`` where one
+        cannot be read.  No filter runs, and a path must not be a link."""
+        folder = self.path / f"incoming.{secrets.token_hex(8)}"
+        with files.named(TreeError, "git's own data cannot be written", folder):
+            files.make_private(folder)
+            try:
+                for n, content in enumerate(contents):
+                    files.create(folder / str(n), content)
+                spooled = [os.fsencode(folder / str(n)) for n in range(len(contents))]
+                stdin = b"".join(baregit.quoted(path) + b"\n" for path in (*paths, *spooled))
+                return self._word("hash-object", "-w", "--no-filters", "--stdin-paths", stdin=stdin).split()
+            finally:
+                files.remove_tree(folder)
+
+    def replaced(self, tree: str, gone: Iterable[bytes], put: Iterable[Entry]) -> str:
+        """SHA of a tree like ``tree`` without some names and with other entries; a file gives way to a
+        folder of its name, and the reverse."""
+        lines = [b"0 %s\t%s\0" % (b"0" * len(tree), name) for name in gone]
+        lines += [b"%s %s 0\t%s\0" % (e.mode.encode(), e.sha.encode(), e.name) for e in put]
+        if not lines:
+            return self.tree_of(tree)
+        with self.index(tree) as index:
+            self.run("update-index", "--replace", "-z", "--index-info", stdin=b"".join(lines), index=index)
+            return self.write_tree(index)
+
+    def ignored(self, folder: Path, names: Sequence[bytes]) -> set[bytes]:
+        """Those of the names below a folder that ``.gitignore`` files in it, or the user's own, ignore."""
+        if not names:
+            return set()
+        args = ("check-ignore", "--no-index", "-z", "--stdin")
+        stdin = b"".join(b"./" + name + b"\0" for name in names)  # a colon first would be magic
+        env = {"GIT_LITERAL_PATHSPECS": None}  # which this command does not know
+        out = self.run(*args, stdin=stdin, worktree=folder, fine=(0, 1), env=env)
+        return {name[2:] for name in out.split(b"\0")[:-1]}
 
     # --- the way back ---
 

@@ -37,6 +37,7 @@ VERBS = (
     "gather",
     "monitor",
     "skill",
+    "clean",
 )
 """The verbs, in the order of ``--help``; each is the module of that name in this package."""
 

@@ -15,7 +15,7 @@ from prun_review import git as ours
 from prun_review.errors import TreeError
 from prun_review.vault import ABSENT, LEAVES, SUBMODULE, Vault
 from prun_review.written import Touched
-from tests.repokit import ENV, git, repository, write
+from tests.repokit import git, repository, write
 
 BASE: dict[str, str | bytes] = {
     "keep": "kept\n",
@@ -396,11 +396,6 @@ def test_repositories_of_all_kinds(repo: Path, tmp_path: Path, make: object) -> 
     sha = delivered(vault, checkout)
     assert git(checkout, "rev-parse", "refs/heads/prun/run1") == sha
     assert git(checkout, "diff", "--name-only", "HEAD", "prun/run1") == "added"
-
-
-@pytest.fixture(autouse=True)
-def environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", ENV["HOME"])
 
 
 def test_a_touched_file_knows_both_its_names() -> None:

@@ -1,0 +1,210 @@
+"""Where throwaway copies lie, what is known of each, and which may be removed.
+
+<cache>/prun_review/copies/<run id>-<6 hex>/
+    lock                            held while the run makes and uses copies
+    template-<12 hex>/tree/         what its copies are copied from
+    <slug>-<attempt>/copy.json tree/
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+
+from prun_review import files, scratch, treewalk
+from prun_review.errors import LaunchError, TreeError
+from prun_review.locks import Lock, is_held
+from prun_review.process.run import run
+
+KIND, RECORD, TREE, LOCK, PATCH = "copies", "copy.json", "tree", "lock", "change.patch"
+DAY = 86400.0
+REMOVING = 600.0
+"""Seconds for the removal of a tree that is nested too deeply for us."""
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """What ``copy.json`` says of a copy."""
+
+    run: str
+    """Its run directory."""
+    unit: str
+    """Slug."""
+    attempt: int
+    base: str
+    """SHA of the commit that it was made of."""
+    made: float
+    """Seconds since the epoch."""
+    out: str
+    """Directory of the attempt, where ``change.patch`` is kept."""
+    laid: str = ""
+    """Digest of its files when it was whole; empty before: nobody worked in it yet."""
+    harvested: str = ""
+    """The same when its change was taken; empty before."""
+    patch: str = ""
+    """sha256 of the ``change.patch`` that was taken; empty where there was no change."""
+    kept: bool = False
+    """Left for a person to look at."""
+
+    def write(self, folder: Path) -> None:
+        """Put it beside the tree; ``OSError``."""
+        files.write(folder / RECORD, json.dumps(asdict(self)).encode(), sync=False)
+
+    @classmethod
+    def read(cls, folder: Path) -> Registered | None:
+        """What is known of the copy in a folder; None where nothing is."""
+        try:
+            data = json.loads(files.read_regular(folder / RECORD, 1 << 20))
+            record = cls(**{f.name: data[f.name] for f in fields(cls)})
+            return replace(record, made=float(record.made))
+        except (OSError, ValueError, TypeError, KeyError):
+            return None
+
+
+class Place:
+    """The folder of one run's copies, locked while it is open."""
+
+    def __init__(self, run_dir: Path, avoid: tuple[Path, ...]) -> None:
+        """Make it, or take that of the same run again; ``TreeError``."""
+        base = scratch.fit(KIND, "the copies that code is written in", (*avoid, run_dir))
+        name = f"{run_dir.name}-{hashlib.sha256(os.fsencode(run_dir)).hexdigest()[:6]}"
+        with files.named(TreeError, "no folder for copies can be made", base / name):
+            gate = Lock(base / LOCK, wait=True)  # nobody cleans between mkdir and lock
+            try:
+                self.path = base / name
+                with suppress(FileExistsError):
+                    files.make_private(self.path)
+                self._lock = Lock(self.path / LOCK)
+            finally:
+                gate.release()
+
+    def close(self) -> None:
+        """Give it up, and remove it where nothing is left in it."""
+        for path in self.path.iterdir() if self.path.is_dir() else ():
+            if path.name != LOCK and Registered.read(path) is None:
+                remove(path)
+        with suppress(OSError):
+            if [path.name for path in self.path.iterdir()] == [LOCK]:
+                files.remove_tree(self.path)
+        self._lock.release()
+
+
+def remove(path: Path) -> str:
+    """Remove a folder whatever its modes; why it could not be, or nothing.  Links are not followed."""
+    try:
+        if path.is_symlink() or not path.is_dir():
+            path.unlink()
+        else:
+            files.remove_tree(path)
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        return _removed_by_rm(path) if error.errno == errno.ENAMETOOLONG else error.strerror or str(error)
+    except RecursionError:
+        return _removed_by_rm(path)
+    return ""
+
+
+def _removed_by_rm(path: Path) -> str:
+    """A worker can nest folders deeper than a path can name; ``rm`` goes down step by step."""
+    try:
+        run(("/bin/rm", "-rf", "--", str(path)), env={"LC_ALL": "C"}, cwd=path.parent, timeout=REMOVING)
+    except LaunchError as error:
+        return error.message
+    return "its folders are nested too deeply" if path.exists() else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """Something that lies among the copies, and what is to become of it."""
+
+    path: Path
+    goes: bool
+    why: str
+
+
+def survey(now: float, older: float, force: bool) -> Iterator[Left]:
+    """Everything that lies there, of all runs; ``older`` is in seconds, as ``now``.  No run begins there
+    meanwhile.
+
+    A copy goes when it is older and its change was taken, or there is none; with ``force`` also when not.
+    """
+    for place in scratch.places(KIND):
+        if not _ours(place):
+            continue
+        with files.named(TreeError, "the copies cannot be listed", place):
+            gate = Lock(place / LOCK, wait=True)
+            try:
+                for run_folder in sorted(path for path in place.iterdir() if path.name != LOCK):
+                    yield from _of_run(run_folder, now, older, force)
+            finally:
+                gate.release()
+
+
+def _ours(place: Path) -> bool:
+    with suppress(OSError):
+        return place.lstat().st_uid == os.geteuid() and place.is_dir() and not place.is_symlink()
+    return False
+
+
+def _of_run(folder: Path, now: float, older: float, force: bool) -> Iterator[Left]:
+    if folder.is_symlink() or not folder.is_dir():
+        yield Left(folder, True, "no folder of a run")
+        return
+    alive = _held(folder / LOCK)
+    for path in sorted(path for path in folder.iterdir() if path.name != LOCK):
+        record = None if path.is_symlink() else Registered.read(path)
+        if alive or (record and _held(Path(record.run) / LOCK)):
+            yield Left(path, False, "its run is alive")
+        else:
+            yield _judged(path, record, now, older, force)
+    if not alive and all(path.name == LOCK for path in folder.iterdir()):
+        yield Left(folder, True, "nothing is left in it")
+
+
+def _held(lock: Path) -> bool:
+    """Whether somebody holds a lock; also where that cannot be told."""
+    try:
+        return is_held(lock)
+    except OSError:
+        return True
+
+
+def _judged(path: Path, record: Registered | None, now: float, older: float, force: bool) -> Left:
+    if record is None:
+        return Left(path, True, "a leftover: no copy is registered there")
+    if not record.laid:
+        return Left(path, True, "a leftover: it was not made to its end")
+    age = f"{(now - record.made) / DAY:.1f} days old"
+    if record.made > now - older:
+        return Left(path, False, f"{age}, which is not old enough")
+    change = _change(path, record)
+    if change and not force:
+        return Left(path, False, f"{age}, and {change} (--force removes it)")
+    return Left(path, True, f"{age}, {change or 'and its change, if any, was taken'}")
+
+
+def _change(path: Path, record: Registered) -> str:
+    """What would be lost with a copy; empty for nothing."""
+    try:
+        now = treewalk.walk(str(path / TREE)).digest()
+        if now == record.laid:
+            return ""
+        if now != record.harvested:
+            return "it holds a change that was not taken"
+        kept = not record.patch or _digest(Path(record.out) / PATCH) == record.patch
+    except OSError as error:
+        return f"it cannot be looked at: {error.strerror}"
+    return "" if kept else f"the patch that was taken of it is not in {record.out} any more"
+
+
+def _digest(path: Path) -> str:
+    with suppress(OSError):
+        return hashlib.sha256(files.read_regular(path, 4 << 30)).hexdigest()
+    return ""
