@@ -8,12 +8,9 @@ from the first wave on that is not, changes are put together again on the new ti
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from prun_review.codec import encode
 from prun_review.tasks import (
     ERROR,
     NOT_RUN,
@@ -29,7 +26,7 @@ from prun_review.tasks import (
     Wave,
     WaveOutcome,
 )
-from prun_review.waves import ENDING, NOT_SELECTED, approves, settle
+from prun_review.waves import ENDING, NOT_SELECTED, approves, asked, settle
 from prun_review.wavesteps import written
 
 FILE = "manifest.json"
@@ -63,11 +60,6 @@ def begin(
     if problems := problems or _unmet(course, chosen, from_wave):
         return None, tuple(problems)
     return settle(_leave_out(course, chosen)), ()
-
-
-def asked(task: Task) -> str:
-    """sha256 over all that decides what a task is asked; equal ones may be taken for one another."""
-    return hashlib.sha256(json.dumps(encode(task), sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

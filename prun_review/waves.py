@@ -14,9 +14,12 @@ depends on the order in which tasks end.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from prun_review.codec import encode
 from prun_review.errors import InternalError
 from prun_review.tasks import (
     FAILED,
@@ -29,6 +32,7 @@ from prun_review.tasks import (
     Course,
     Outcome,
     Review,
+    Task,
     Wave,
     WaveOutcome,
 )
@@ -44,16 +48,18 @@ ENDING = ("validation", "panel", "stopped")
 # --- what was done ----------------------------------------------------------------------------
 
 
-def started(course: Course, task: str, *, asked: str = "", executor: str = "", vendor: str = "") -> Course:
-    """A task was started.  ``asked`` is what :func:`prun_review.wavebegin.asked` says of it.
+def asked(task: Task) -> str:
+    """sha256 over all that decides what a task is asked; equal ones may be taken for one another."""
+    return hashlib.sha256(json.dumps(encode(task), sort_keys=True).encode()).hexdigest()
 
-    ``InternalError`` where it may not be.
-    """
-    if task not in {t.id for t in ready(course)}:
+
+def started(course: Course, task: str, *, executor: str = "", vendor: str = "") -> Course:
+    """A task was started, or started again.  ``InternalError`` where it may not be."""
+    found = next((t for t in ready(course) if t.id == task), None)
+    if found is None:
         raise InternalError(f"task {task} was started before its time")
-    held = course.outcomes[task]
-    held = replace(held, status=RUNNING, reason="", message="", executor=executor, vendor=vendor)
-    return _with(course, replace(held, asked=asked or held.asked))
+    held = replace(course.outcomes[task], status=RUNNING, reason="", message="")
+    return _with(course, replace(held, asked=asked(found), executor=executor, vendor=vendor))
 
 
 def finished(course: Course, outcome: Outcome) -> Course:
@@ -179,7 +185,7 @@ def _advance(course: Course, wave: Wave) -> Course:
     if unaccepted(course, wave):
         return _with_wave(course, held)
     held = replace(held, head=held.head or held.base)
-    if all(o.reason == NOT_SELECTED for o in outcomes):
+    if outcomes and all(o.reason == NOT_SELECTED for o in outcomes):
         return _with_wave(course, replace(held, status=NOT_RUN, reason=NOT_SELECTED))
     if wave.validation and held.validation is None:
         return _with_wave(course, held)

@@ -41,9 +41,9 @@ def _task(now: Outcome) -> Iterator[str]:
 
 def _wave(wave: Wave, course: Course) -> Iterator[str]:
     held, outcomes = course.waves[wave.number], of(course, wave)
-    if held.status not in TERMINAL or all(o.reason == NOT_SELECTED for o in outcomes):
-        return
     good = sum(o.status == SUCCEEDED for o in outcomes)
+    if held.status not in TERMINAL or (held.reason == NOT_SELECTED and not good):
+        return
     well = held.status == SUCCEEDED or held.reason == NOT_SELECTED
     why = "" if well else f" error={_word(held.reason or held.status)}"
     yield f"[PROGRESS] wave={wave.number} status={_ended(well)} tasks={good}/{len(outcomes)}{why}"

@@ -5,10 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from random import Random
 
-from prun_review import wavebegin, wavesteps
+from prun_review import wavesteps
 from prun_review.reopening import put_together
 from prun_review.tasks import (
     FAILED,
@@ -28,7 +27,6 @@ from prun_review.wavesteps import Dispatch, Finish, PutTogether, Reopen, ReviewW
 from prun_review.written import Check, Patch, Touched
 
 BASE = "b" * 40
-asked = lru_cache(4096)(wavebegin.asked)
 
 
 def sha(*parts: object) -> str:
@@ -151,7 +149,7 @@ class Play:
         match step:
             case Dispatch(task, _) | Reopen(task, _):
                 self.dispatched[task.id] = self.dispatched.get(task.id, 0) + 1
-                return started(course, task.id, asked=asked(task), executor="codex", vendor="openai")
+                return started(course, task.id, executor="codex", vendor="openai")
             case PutTogether(wave, onto, outcomes):
                 return put_together(course, wave.number, *self._put(onto, outcomes))
             case Validate(wave, _):

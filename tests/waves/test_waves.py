@@ -11,7 +11,7 @@ import pytest
 
 from prun_review.errors import InternalError
 from prun_review.reopening import put_together
-from prun_review.tasks import Conflict, Course, Integration, Manifest, Outcome
+from prun_review.tasks import Conflict, Course, Integration, Manifest, Outcome, Wave
 from prun_review.waves import finished, reviewed, started, stop, validated
 from prun_review.wavestatus import exit_status, status
 from prun_review.wavesteps import Dispatch, Finish, PutTogether, Reopen, ReviewWave, Validate, due, ready
@@ -43,7 +43,7 @@ def told(course: Course) -> dict[str, str]:
 def after(course: Course, *ends: tuple[str, str]) -> Course:
     """Those tasks started and ended, in this order."""
     for name, how in ends:
-        course = finished(started(course, name, asked="x"), ended(name, how))
+        course = finished(started(course, name), ended(name, how))
     return course
 
 
@@ -293,3 +293,12 @@ def test_an_end_that_is_not_asked_for_is_no_partial_run() -> None:
     course = finished(started(begun(of), "task-001"), Outcome("task-001", "not-run", "cancelled"))
     assert course.waves[1].reason == "tasks"
     assert status(course) == "failed"
+
+
+def test_a_wave_without_a_task_is_passed_with_its_validation() -> None:
+    of = manifest(task("001", 1), task("002", 3))
+    of = replace(of, waves=(of.waves[0], Wave(2, (), validation="make test"), of.waves[1]))
+    play = Play(begun(of), Script(), Random(1))
+    assert status(play.run()) == "completed"
+    assert [s.wave.number for s in play.steps if isinstance(s, Validate)] == [2]
+    assert told(played(of, Script(validations={2: False})))["002"] == "not-run validation"

@@ -8,7 +8,8 @@ from random import Random
 import pytest
 
 from prun_review.tasks import Conflict, Course, Manifest, Outcome, Task, Wave, WaveOutcome
-from prun_review.wavebegin import asked, begin
+from prun_review.wavebegin import begin
+from prun_review.waves import asked
 from prun_review.wavestatus import exit_status, status
 from prun_review.wavesteps import Dispatch, PutTogether, Reopen, ReviewWave, Validate
 from prun_review.written import Breach
