@@ -113,7 +113,7 @@ def _check(
     process = room.launcher.start(launch)
     exit = _watched(process.wait, process.stop, stop)
     output = files.take_regular(place, "output", SAID * 4).data.decode(errors="replace")
-    said = masking.mask(_CONTROL.sub("", output), masking.secrets_of(room.env))[-SAID:]
+    said = masking.mask(_CONTROL.sub("", output).rstrip(), masking.secrets_of(room.env))[-SAID:]
     note = f"{said}\n{exit.note}".strip()[-SAID:] if exit.note else said
     return Check(command, exit.code, exit.ended_by, round(exit.seconds, 3), note, contained)
 
