@@ -1,4 +1,4 @@
-"""Ids of tasks: ``task-001-users`` in the manifest, and ``task-001`` for short nearly everywhere else.  Pure."""
+"""Ids of tasks: ``task-001-users`` in the manifest, ``task-001`` for short nearly everywhere else.  Pure."""
 
 from __future__ import annotations
 

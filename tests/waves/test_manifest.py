@@ -453,6 +453,28 @@ def test_the_scope_of_another_task_is_told_at_the_later_place_and_names_the_earl
     ]
 
 
+def test_a_task_that_another_blocks_depends_on_it() -> None:
+    found, problems = read({**sound(), L: LOANS.replace("task-001, ", "")})
+    assert found is not None
+    assert codes(problems) == ["one-sided"]
+    assert found.tasks[2].deps == ("task-001-books", "task-002-readers")
+
+
+def test_the_scopes_of_one_task_may_meet_each_other() -> None:
+    good({**sound(), B: BOOKS.replace("MODIFY: config", "MODIFY: library/books/models.py::Book, config")})
+
+
+@pytest.mark.parametrize("wall", ["library/books/migrations/*", "library/*/migrations/*", "**/secret.py"])
+def test_a_boundary_may_take_something_out_of_the_own_scope(wall: str) -> None:
+    text = BOOKS.replace("library/books/tests/*.py", "library/books/**").replace("library/loans/*", wall)
+    good({**sound(), B: text})
+
+
+def test_scopes_of_one_wave_are_compared_in_whatever_order_tasks_are_listed() -> None:
+    files = {**sound(), M: variant_d(files=[B, L, R]), R: READERS.replace("urls.py::readers", "urls.py")}
+    assert codes(read(files)[1]) == ["scope-nested"]
+
+
 def test_a_cycle_over_several_waves_is_named_whole() -> None:
     files = {**sound(), B: BOOKS.replace("deps: []", "deps: [task-003]"), R: READERS}
     _, problems = read(files)
