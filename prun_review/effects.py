@@ -109,12 +109,13 @@ def _held(group: Group, executor: str) -> str:
 def _against(
     group: Group, ruling: Ruling, executors: Mapping[str, ExecutorInfo], twins: Collection[str]
 ) -> bool:
-    """Whether somebody independent of one who holds it refutes it, without a part in it, having been told
-    all that the group holds."""
+    """Whether somebody independent of all who hold it most severely refutes it, without a part in it, having
+    been told all that the group holds."""
     own = {*group.executors, *twins}
     names = [n for n, said in ruling.opinions if said.word == "refute" and proven(said) and n not in own]
+    heads = [m for m in group.members if m.finding.severity == group.severity]
     return _all_told(group, ruling) and any(
-        _free(n, m.executor, m.finding, executors) for n in names for m in group.members
+        all(_free(n, m.executor, m.finding, executors) for m in heads) for n in names
     )
 
 

@@ -57,14 +57,13 @@ def test_both_of_a_pair_come_before_a_third(units: tuple[Unit, ...], held: dict[
     assert {u.executor for u in found.units} == {"codex", "sonnet"}
 
 
-def test_a_claim_shows_what_its_own_holder_said_of_it() -> None:
+def test_a_claim_shows_what_all_said_of_it_its_own_holder_first() -> None:
     ours = replace(SQL, quote="db.execute(sql_1 + name)")
     again = replace(ours, quote="db.execute(sql_1 + name)  # ours", severity="high")
     theirs = replace(SQL_REWORDED, quote="db.execute(sql_2 + name)")
     results = [result(CODEX, ours, again), result(MINI, theirs), result(SONNET)]
     [shown] = ask_of((CODEX, MINI, SONNET), results).units[0].brief.exhibits
-    assert "sql_1" in shown.text
-    assert "sql_2" not in shown.text
+    assert shown.text.index("sql_1") < shown.text.index("sql_2")
     assert shown.text.count("sql_1") == 2
 
 
@@ -106,3 +105,14 @@ def test_one_pair_that_nobody_settled_leaves_a_doubt_unresolved_whatever_else_wa
     held = examined((DOUBT, {"codex": YES, "sonnet": NO}), (other, {"codex": NO, "sonnet": NO}))
     group = of(run({"codex": [SQL], "sonnet": [PERHAPS, LEAK]}, held), first("codex"))
     assert (group.kind, group.examined, len(group.rulings)) == ("uncertain", "unresolved", 2)
+
+
+@pytest.mark.parametrize(
+    ("by", "then"), [("proxy", "unresolved"), ("mini", "refuted"), ("pylint", "refuted")]
+)
+def test_who_depends_on_the_most_severe_holder_refutes_nothing(by: str, then: str) -> None:
+    said = {"codex": [replace(SQL, severity="low")], "sonnet": [replace(SQL, severity="high")]}
+    for asked_about in ("codex", "sonnet"):
+        held = examined((claim(first(asked_about)), {by: REFUTE}), also=(first("codex"), first("sonnet")))
+        group = of(run(said, held), first("codex"))
+        assert (group.kind, group.severity, group.examined) == ("contested", "high", then)
