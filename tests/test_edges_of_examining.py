@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from prun_review.consensus import cross
 from prun_review.crossexam import Round
 from prun_review.model import ExecutorInfo, Finding, Opinion, Result, Unit
-from prun_review.ruled import every_ruling
+from prun_review.ruled import every_ruling, rulings_of
 from tests.examkit import (
     ABLE,
     CANNOT_TELL,
@@ -116,3 +117,13 @@ def test_who_depends_on_the_most_severe_holder_refutes_nothing(by: str, then: st
         held = examined((claim(first(asked_about)), {by: REFUTE}), also=(first("codex"), first("sonnet")))
         group = of(run(said, held), first("codex"))
         assert (group.kind, group.severity, group.examined) == ("contested", "high", then)
+
+
+@pytest.mark.parametrize(
+    ("lineage", "then"), [("gpt-mini", "unresolved"), ("gpt", "unresolved"), ("other", "refuted")]
+)
+def test_of_two_who_hold_it_most_severely_one_is_enough_to_depend_on(lineage: str, then: str) -> None:
+    executors = {**EXECUTORS, "third": ExecutorInfo("third", "other", lineage, True)}
+    held = examined((claim(first("codex")), {"third": REFUTE}), also=(first("codex"), first("mini")))
+    crossing = cross([result(CODEX, SQL), result(MINI, SQL)], executors, rulings=rulings_of(held))
+    assert [(g.severity, g.examined) for g in crossing.groups] == [("critical", then)]
