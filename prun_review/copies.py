@@ -7,6 +7,7 @@ A template is made once per base and then copied as files, which is four times f
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import secrets
@@ -216,14 +217,14 @@ def _make(vault: Vault, target: Path, base: str, masked: Masked) -> _Template:
     _repository(vault, target, commit, tree, unmade)
     withheld = {name for name, sha in shown.items() if not sha}
     notes = {
-        "shown with secrets masked; a change of them cannot be taken": shown.keys() - withheld,
-        "withheld; nothing may be written there": withheld,
+        "shown with secrets masked, a change of them cannot be taken": shown.keys() - withheld,
+        "withheld, nothing may be written there": withheld,
         "Git LFS pointers, whose content is not here": _pointers(target, listed),
         "submodules, which are not here (empty folders)": _of(unmade, SUBMODULE),
         "links that leave the tree, not made here": _of(unmade, LEAVES),
-        "not here, since the repository is a partial clone; so nothing can be committed": _of(unmade, ABSENT),
+        "not here, since the repository is a partial clone, so nothing can be committed": _of(unmade, ABSENT),
     }
-    told = tuple(f"{len(n)} {what}: {few(map(named, n))}" for what, n in notes.items() if n)
+    told = tuple(f"{what} ({len(n)}): {few(map(named, n))}" for what, n in notes.items() if n)
     sizes = _sizes(treewalk.walk(str(target)).stamps)
     return _Template(target, base, commit, listed, unmade, shown, told, owngit.state(target / ".git"), sizes)
 
@@ -291,4 +292,8 @@ def _copied(source: Path, target: Path) -> None:
         if run(argv, env={"LC_ALL": "C"}, cwd=source, timeout=COPYING).code == 0:
             return
     copyplace.remove(target)
-    shutil.copytree(source, target, symlinks=True)
+    try:
+        shutil.copytree(source, target, symlinks=True)
+    except shutil.Error as error:  # one line for each file
+        file, _, why = error.args[0][0]
+        raise OSError(errno.EIO, str(why), file) from error

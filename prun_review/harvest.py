@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -107,7 +108,8 @@ def _sifted(vault: Vault, take: _Take, found: Found) -> list[bytes]:
         take.breach("odd-file", name, found.odd[name])
     if found.cut:
         take.breach("too-large", b"", f"it holds more than {treewalk.WALKED} names")
-    return [name for name in changed if name not in dropped and _allowed(take, name)]
+    links = {name for name in changed if stat.S_ISLNK(found.files[name].st_mode)}
+    return [name for name in changed if name not in dropped and _allowed(take, name, name in links)]
 
 
 def _tell_dropped(take: _Take, names: Sequence[bytes]) -> None:
@@ -116,9 +118,9 @@ def _tell_dropped(take: _Take, names: Sequence[bytes]) -> None:
         take.notes.append(f"{len(names)} ignored or left by the program, no part of the change: {told}")
 
 
-def _allowed(take: _Take, name: bytes) -> bool:
+def _allowed(take: _Take, name: bytes, link: bool) -> bool:
     """Whether a name can stand in a tree at all; what it breaches is noted."""
-    why = _impossible(name)
+    why = _impossible(name, link)
     if why:
         take.breach("odd-name", name, why)
         return False
@@ -132,14 +134,17 @@ def _allowed(take: _Take, name: bytes) -> bool:
     return not inside
 
 
-def _impossible(name: bytes) -> str:
-    """Why git would not take a name: a part of it is ``.git`` to some file system."""
+def _impossible(name: bytes, link: bool = False) -> str:
+    """Why git would not take a name: a part of it is ``.git`` to some file system, or what it believes of
+    submodules would come from where a link leads."""
     for part in name.split(b"/"):
         text = part.decode("utf-8", errors="surrogateescape")
         bare = "".join(c for c in text if unicodedata.category(c) != "Cf").casefold()  # as HFS+ compares
-        short = bare.split(":")[0].rstrip(". ")  # as NTFS does
+        short = re.split(r"[:\\]", bare)[0].rstrip(". ")  # as NTFS does
         if ".git" in (bare, short) or short == "git~1":
             return "a part of its name means .git on some file systems"
+    if link and (".gitmodules" in (bare, short) or re.match("gitmod~|gi7eba", short)):
+        return "a link in the place of .gitmodules"
     return ""
 
 

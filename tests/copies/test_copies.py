@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from prun_review import harvest
+from prun_review import copies, harvest
 from prun_review.copies import Copies
 from prun_review.errors import TreeError
 from prun_review.repostate import repository_changes, repository_state
@@ -51,10 +51,22 @@ def test_a_place_inside_the_repository_is_passed_over(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(bench.repo / "cache"))
     monkeypatch.setenv("HOME", str(cache))
-    with Copies(bench.vault, bench.run_dir) as copies:
+    with Copies(bench.vault, bench.run_dir) as others:
         out = bench.run_dir / "units/x/1"
         out.mkdir(parents=True)
-        assert copies.open(bench.base, "x", 1, out).path.is_relative_to(cache / ".cache/prun_review/copies")
+        assert others.open(bench.base, "x", 1, out).path.is_relative_to(cache / ".cache/prun_review/copies")
+
+
+def test_a_system_without_that_cp(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    (bench.repo / "link").symlink_to("README")
+    (bench.repo / "README").chmod(0o755)
+    git(bench.repo, "add", "-A")
+    git(bench.repo, "commit", "-qm", "more")
+    bench.base = bench.vault.commit_of("HEAD")
+    monkeypatch.setattr(copies, "_CP", "/nonexistent/cp")
+    copy = bench.open()
+    assert git(copy.path, "status", "--short") == ""
+    assert copy.harvest(unit()).empty
 
 
 def test_sixteen_at_once(bench: Bench) -> None:
@@ -180,10 +192,10 @@ def test_masked_files_are_shown_so_and_never_taken(bench: Bench) -> None:
     hidden = git(bench.repo, "rev-parse", "HEAD:README")
     assert hidden not in git(copy.path, "cat-file", "--batch-all-objects", "--batch-check")
     assert copy.base == bench.base
-    assert [note[:30] for note in copy.notes] == [
-        "1 shown with secrets masked; a",
-        "1 withheld; nothing may be wri",
-    ]
+    assert copy.notes == (
+        "shown with secrets masked, a change of them cannot be taken (1): README",
+        "withheld, nothing may be written there (1): src/b.py",
+    )
     work(copy.path, f"{EDIT} cat README > x; cat x > README; rm x; git add -A; git commit -qm x")
     patch = copy.harvest(unit())
     assert ({f.path for f in patch.files}, patch.breaches, patch.commits) == ({"src/a.py"}, (), 1)
@@ -207,9 +219,9 @@ def test_submodules_and_lfs_pointers_are_named_and_no_change(tmp_path: Path) -> 
     with bench.copies:
         copy = bench.open()
         assert copy.notes == (
-            "1 Git LFS pointers, whose content is not here: big.bin",
-            "1 submodules, which are not here (empty folders): sub",
-            "1 links that leave the tree, not made here: passwd",
+            "Git LFS pointers, whose content is not here (1): big.bin",
+            "submodules, which are not here (empty folders) (1): sub",
+            "links that leave the tree, not made here (1): passwd",
         )
         assert git(copy.path, "status", "--short") == ""
         assert copy.harvest(unit()).empty
