@@ -16,7 +16,9 @@ from prun_review.scopes import expand, normal
 from prun_review.tasks import Scope, Target
 
 CREATE, MODIFY, BOUNDARY = "CREATE", "MODIFY", "BOUNDARY"
-_WORD = re.compile(r"\s*(?:[-*+]\s+)?\**\s*(create|modify|boundary|boundaries)\b\s*\**\s*:\s*\**(.*)", re.I)
+_WORD = re.compile(
+    r"\s*(?:[-*+]\s+)?\**\s*(create|modify|boundary|boundaries)\b\s*\**\s*:(?:\*+(?=\s|$))?(.*)", re.I
+)
 _OTHER = re.compile(r"\s*(?:[-*+]\s+)?\**[A-Za-z][A-Za-z ]*\**:\**\s")
 _SUBHEADING = re.compile(r"#{3,}\s+\**(create|modify|boundary|boundaries)\b.*", re.I)
 _BULLET = re.compile(r"\s*[-*+]\s+")
