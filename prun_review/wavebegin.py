@@ -26,7 +26,7 @@ from prun_review.tasks import (
     Wave,
     WaveOutcome,
 )
-from prun_review.waves import ENDING, NOT_SELECTED, approves, asked, settle
+from prun_review.waves import ENDING, NOT_SELECTED, approves, asked, settle, trusted
 from prun_review.wavesteps import written
 
 FILE = "manifest.json"
@@ -232,9 +232,7 @@ def _holds(task: Task, former: Outcome | None, kept: Collection[str]) -> bool:
     """Whether what the task wrote then may be taken for what it would write now."""
     return (
         former is not None
-        and former.status == SUCCEEDED
-        and former.patch is not None
-        and not former.patch.breaches
+        and trusted(former).status == SUCCEEDED
         and former.asked == asked(task)
         and all(dep in kept for dep in task.deps)
     )

@@ -92,7 +92,7 @@ def due(course: Course) -> Step | None:
 def ready(course: Course) -> tuple[Task, ...]:
     """All tasks that may be started now, in manifest order."""
     wave = current(course)
-    if wave is None or course.stopped:
+    if wave is None:
         return ()
     return tuple(task for task in wave.tasks if course.outcomes[task.id].status == PENDING)
 

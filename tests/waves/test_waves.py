@@ -167,6 +167,23 @@ def test_a_second_conflict_fails_the_task_and_skips_who_needs_it() -> None:
 
 
 @pytest.mark.parametrize(
+    ("paths", "others", "told"),
+    [
+        ((), (), "conflict in its change"),
+        (tuple("abcde"), (), "conflict in a, b, c, d, e"),
+        (tuple("abcdefg"), ("task-001",), "conflict in a, b, c, d, e and 2 more with task-001"),
+    ],
+)
+def test_a_conflict_names_its_files_as_far_as_they_can_be_read(
+    paths: tuple[str, ...], others: tuple[str, ...], told: str
+) -> None:
+    course = after(begun(TWO, reopen=0), ("task-001", "ok"), ("task-002", "ok"))
+    clash = Conflict("task-002", paths, others=others)
+    course = put_together(course, 1, "tip", {"task-001": "tip"}, [clash])
+    assert course.outcomes["task-002"].message == told
+
+
+@pytest.mark.parametrize(
     ("commits", "conflicts", "head"),
     [
         ({"task-001": "a"}, [], "a"),
@@ -190,7 +207,8 @@ def success(of: Outcome, **more: object) -> Outcome:
 
 
 GOOD = ended("task-001")
-BREACHED = Patch(BASE, "t", files=patch("a").files, breaches=(Breach("outside-scope", "x", "x is not its"),))
+BREACHES = (Breach("outside-scope", "x", "x is not its"), Breach("odd-name", "y", "y is odd"))
+BREACHED = Patch(BASE, "t", files=patch("a").files, breaches=BREACHES)
 
 
 @pytest.mark.parametrize(
@@ -302,3 +320,27 @@ def test_a_wave_without_a_task_is_passed_with_its_validation() -> None:
     assert status(play.run()) == "completed"
     assert [s.wave.number for s in play.steps if isinstance(s, Validate)] == [2]
     assert told(played(of, Script(validations={2: False})))["002"] == "not-run validation"
+
+
+def test_what_is_not_put_together_is_not_complete() -> None:
+    course = played(TWO, Script())
+    held = replace(course.outcomes["task-002"], commit="")
+    assert status(replace(course, outcomes={**course.outcomes, held.task: held})) == "failed"
+    wave = replace(course.waves[2], head="")
+    assert status(replace(course, waves={**course.waves, 2: wave})) == "failed"
+    assert status(begun(TWO)) == "running"
+    assert exit_status(begun(TWO)) == 1
+
+
+@pytest.mark.parametrize(("told", "kept"), [("", "codex"), ("sonnet", "sonnet")])
+def test_who_did_it_is_known_from_the_start(told: str, kept: str) -> None:
+    course = started(begun(TWO), "task-001", executor="codex", vendor="codex")
+    course = finished(course, success(GOOD, executor=told, vendor=told))
+    held = course.outcomes["task-001"]
+    assert (held.executor, held.vendor) == (kept, kept)
+
+
+def test_a_stop_without_a_reason_is_a_stop() -> None:
+    assert status(stop(begun(TWO), "")) == "stopped"
+    again = stop(started(begun(TWO), "task-001"), "first")
+    assert stop(again, "second") == again

@@ -259,6 +259,24 @@ def test_a_task_that_is_gone_takes_its_change_with_it() -> None:
     assert status(again.course) == "completed"
 
 
+def test_a_task_that_is_new_is_done_in_its_wave() -> None:
+    of = rewave(OF, 1, tasks=(*OF.waves[0].tasks, task("009", 1)))
+    again = play(begun(of, done=done()))
+    assert started_in(again) == ["009"]
+    assert status(again.course) == "completed"
+
+
+def test_a_success_that_lost_its_commit_is_put_together_again() -> None:
+    former = done()
+    held = replace(former.outcomes["task-002-shop"], commit="")
+    again = play(begun(OF, done=replace(former, outcomes={**former.outcomes, held.task: held})))
+    assert started_in(again) == []
+    first = again.steps[0]
+    assert isinstance(first, PutTogether)
+    assert [o.task for o in first.outcomes] == ["task-002-shop"]
+    assert status(again.course) == "completed"
+
+
 @pytest.mark.parametrize("more", [{"validation": "make more"}, {"panel": ("panels/", "more/")}])
 def test_a_wave_that_names_more_today_is_proven_anew(more: dict[str, object]) -> None:
     of = rewave(OF, 1, **more)
@@ -309,6 +327,7 @@ def test_one_that_failed_after_a_conflict_starts_afresh() -> None:
         {"patch": None},
         {"patch": replace(patch("a"), breaches=(Breach("odd-name", "x", "x"),))},
         {"asked": ""},
+        {"checks": (check("x", 1),)},
     ],
 )
 def test_a_success_that_cannot_be_relied_on_is_not_taken_over(more: dict[str, object]) -> None:
@@ -318,6 +337,9 @@ def test_a_success_that_cannot_be_relied_on_is_not_taken_over(more: dict[str, ob
     assert started_in(play(begun(OF, done=former))) == ["005"]
 
 
+REVIEWS = (review("PASS", "task-001-users", "task-002-shop"),)
+
+
 def test_a_completed_wave_is_believed_only_with_its_proofs() -> None:
     former = done()
     for held in (
@@ -325,6 +347,7 @@ def test_a_completed_wave_is_believed_only_with_its_proofs() -> None:
         replace(former.waves[1], validation=check("make one", 1)),
         replace(former.waves[1], reviews=()),
         replace(former.waves[1], reviews=(review("FAIL", "task-001-users", "task-002-shop"),)),
+        replace(former.waves[1], reviews=(*REVIEWS, replace(REVIEWS[0], panels=("other/",)))),
         replace(former.waves[1], head=""),
         replace(former.waves[1], base=sha("else")),
     ):
