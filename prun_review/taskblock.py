@@ -100,9 +100,8 @@ def read_block(block: dict[str, Any]) -> tuple[Claim, list[Violation]]:
         value = block.get(key)
         if isinstance(value, str) and value.strip().isdecimal():
             value = int(value.strip()[:18])
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
-            if 0 <= value <= _MOST_COUNT and float(value).is_integer():
-                return int(value)
+        if (made := _whole(value)) is not None:
+            return made
         if value is not None:
             note(key, "a number")
         return None
@@ -135,3 +134,10 @@ def read_block(block: dict[str, Any]) -> tuple[Claim, list[Violation]]:
         summary=text("summary"),
         error="" if is_filler(error) else error,
     ), notes
+
+
+def _whole(value: Any) -> int | None:
+    """A number of things, or None for what cannot be one."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return int(value) if 0 <= value <= _MOST_COUNT and value == int(value) else None
