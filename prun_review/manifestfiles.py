@@ -26,7 +26,7 @@ class Unread:
     """A file that is there and cannot be had."""
 
     code: str
-    """``too-large``, ``leaves-directory``, ``not-a-file``, ``unreadable``."""
+    """``too-large``, ``leaves-directory`` or ``unreadable``."""
     text: str
 
 

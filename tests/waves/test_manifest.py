@@ -550,6 +550,13 @@ def test_waves_out_of_order_run_by_number_and_a_wave_without_tasks_is_an_error()
     ]
 
 
+def test_a_wave_without_a_number_is_taken_for_the_one_that_it_stands_as() -> None:
+    found, problems = read({**sound(), M: manifest_of().replace('"number": 2,', "")})
+    assert found is not None
+    assert [wave.number for wave in found.waves] == [1, 2]
+    assert codes(problems) == ["missing-field"]
+
+
 def test_a_panel_is_one_or_several() -> None:
     value = json.loads(manifest_of())
     value["waves"][0]["panel"] = "panels/security"

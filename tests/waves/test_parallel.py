@@ -104,6 +104,7 @@ def test_a_link_inside_the_directory_is_followed(tmp_path: Path, place: Path) ->
 def test_a_linked_folder_is_not_entered(tmp_path: Path, place: Path) -> None:
     outside = written(tmp_path / "outside", {"task-001.txt": prompt(*SECTIONS)})
     (place / "prompts").symlink_to(outside)
+    assert parallel.open_directory(tmp_path, place).names == frozenset(sound())
     found, problems = parallel.read(tmp_path, place)
     assert found is not None
     assert problems == ()
