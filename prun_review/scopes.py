@@ -131,7 +131,8 @@ def _is_folder(pattern: str) -> bool:
 
 def _within(one: str, other: str) -> bool:
     if not _WILD.search(one):
-        return matcher((other,))(one)
+        literal = not _WILD.search(other)  # needs no expression
+        return one == other or one.startswith(f"{other}/") if literal else matcher((other,))(one)
     machine = _machine(one, whole=False)
     # One name of it that is not among the other's is proof enough, and cheap to find.
     if not all(matcher((other,))(name) for name in _samples(one)):

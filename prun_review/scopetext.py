@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from prun_review.errors import BriefError
+from prun_review.paths import suspicious
 from prun_review.patterns import matcher
-from prun_review.scopes import expand, normal
+from prun_review.scopes import expand, head, normal
 from prun_review.tasks import Scope, Target
 
 CREATE, MODIFY, BOUNDARY = "CREATE", "MODIFY", "BOUNDARY"
@@ -126,6 +127,7 @@ def _entries(kind: str, line: int, item: str, faults: list[Fault]) -> list[Entry
 def _target(text: str) -> Target:
     pattern, _, symbol = text.partition("::")
     pattern = pattern.strip()
-    matcher((pattern,))  # refuses what leaves the tree or is malformed
+    if head(pattern) != pattern or suspicious(pattern) or not normal(pattern):
+        matcher((pattern,))  # refuses what leaves the tree or is malformed
     symbol = symbol.strip().removesuffix("()").replace("::", ".").strip(".")
     return Target(normal(pattern), "" if symbol == "*" else symbol)
