@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from prun_review import __version__, document, remembered, rundir
+from prun_review import __version__, authors, document, remembered, rundir
 from prun_review.codec import encode
 from prun_review.config import Config
 from prun_review.errors import ConfigError, RunDirError
 from prun_review.model import ExecutorInfo, Plan, Revision, RunFacts
+from prun_review.ports import Executor
 
 _NESTED = ("executor_tables", "sources", "gate", "folders")
 """Parts of a configuration that are recorded elsewhere, or not as one value."""
 
 
-def check(config: Config, root: Path, executors: Collection[str]) -> None:
-    """``ConfigError`` for an executor or folder that does not exist, and for options that exclude each
-    other."""
+def check(config: Config, root: Path, executors: Mapping[str, Executor]) -> None:
+    """``ConfigError`` for an executor, author or folder that does not exist, and for options that exclude
+    each other."""
     if config.resume and config.replay:
         raise ConfigError(
             "resume and replay exclude each other",
@@ -44,6 +45,7 @@ def check(config: Config, root: Path, executors: Collection[str]) -> None:
         if name not in executors:
             known = ", ".join(sorted(executors))
             raise ConfigError(f"unknown executor {name!r}", remedy=f"known executors: {known}")
+    authors.check(config.authors, executors.values())
     for folder in config.folders:
         panels = (name.strip("/") for name in config.panels)
         below = any(folder == p or folder.startswith(f"{p}/") for p in panels)
@@ -56,9 +58,14 @@ def check(config: Config, root: Path, executors: Collection[str]) -> None:
 
 
 def facts(
-    run_id: str, config: Config, plan: Plan, revision: Revision, infos: Sequence[ExecutorInfo]
+    run_id: str,
+    config: Config,
+    plan: Plan,
+    revision: Revision,
+    infos: Sequence[ExecutorInfo],
+    executors: Iterable[Executor],
 ) -> RunFacts:
-    """The facts of a run that is about to dispatch."""
+    """The facts of a run that is about to dispatch; ``infos`` are those of ``executors`` that it asks."""
     folders = sorted({u.folder for u in plan.units} | {n.folder for n in plan.not_asked})
     return RunFacts(
         run_id=run_id,
@@ -71,6 +78,8 @@ def facts(
         sources=dict(config.sources),
         cross_examine=config.cross_examine,
         baseline=config.baseline,
+        authors=config.authors,
+        authors_kin=authors.kin(config.authors, executors),
         revision=revision,
     )
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from prun_review.answers import Answers
+from prun_review.authors import authors_of
 from prun_review.consensus import Group
 from prun_review.covering import Cover
 from prun_review.covering import cover as cover_files
@@ -36,7 +37,7 @@ def covers(facts: RunFacts, folders: Sequence[Folder]) -> tuple[Cover, ...]:
     counting = [f for f in folders if f.decides] or list(folders)
     units = [u for f in counting for u in f.units]
     answers = counting[0].answers if counting else Answers()
-    return cover_files(facts, units, answers)
+    return cover_files(facts, units, answers, authors_of(facts))
 
 
 def reasons(facts: RunFacts, plan: Plan, folders: Sequence[Folder]) -> list[Reason]:

@@ -162,6 +162,8 @@ class Config:
     """How often each executor is asked; 0: as each probe says (once)."""
     baseline: str = ""
     """File of known findings, relative to the trusted root; ``prun-review baseline`` makes it."""
+    authors: tuple[str, ...] = ()
+    """Who wrote what is reviewed: vendors, lineages or executors; none corroborates its own patch."""
     egress: Egress = field(default_factory=Egress)
     exit_codes: str = "plain"
     """``plain`` (0, 1) or ``extended`` (10 for INCOMPLETE)."""

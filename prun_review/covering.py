@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from prun_review.answers import Answers, sound
+from prun_review.authors import NOBODY, Authors
 from prun_review.errors import BriefError
 from prun_review.model import ChangedFile, Result, RunFacts, Unit
 from prun_review.paths import normalise_path
@@ -51,8 +52,13 @@ class Cover:
         return not (self.cases or self.ignored or self.altering)
 
 
-def cover(facts: RunFacts, units: Sequence[Unit], answers: Answers) -> tuple[Cover, ...]:
-    """Every file of the change in its order; ``units`` are those whose answers count."""
+def cover(
+    facts: RunFacts, units: Sequence[Unit], answers: Answers, authors: Authors = NOBODY
+) -> tuple[Cover, ...]:
+    """Every file of the change in its order; ``units`` are those whose answers count.
+
+    What only who wrote it looked at, nobody looked at.
+    """
     changed = {file.path for file in facts.change}
     if not changed:
         return ()
@@ -69,7 +75,8 @@ def cover(facts: RunFacts, units: Sequence[Unit], answers: Answers) -> tuple[Cov
     named = {unit.id: _named(unit, answers.by_unit.get(unit.id)) for unit in findings}
     covers = []
     for file in facts.change:
-        asked = [u for u in (*holders.get(file.path, ()), *whole) if not _blind(u, file)]
+        every = [u for u in (*holders.get(file.path, ()), *whole) if not _blind(u, file)]
+        asked = [u for u in every if not authors.wrote(u.executor)]
         hidden = file.kind in UNREADABLE
         cases = [u.case for u in asked if file.path in (named[u.id] or ()) and not hidden]
         covers.append(
@@ -78,7 +85,7 @@ def cover(facts: RunFacts, units: Sequence[Unit], answers: Answers) -> tuple[Cov
                 tuple(dict.fromkeys(cases)),
                 ignored(file),
                 file.path in altering,
-                "" if cases else _why(file, asked, [u for u in asked if named[u.id] is not None]),
+                "" if cases else _why(file, every, asked, [u for u in asked if named[u.id] is not None]),
             )
         )
     return tuple(covers)
@@ -97,13 +104,16 @@ def _blind(unit: Unit, file: ChangedFile) -> bool:
     return file.status == "deleted" and unit.brief.scope != "diff"
 
 
-def _why(file: ChangedFile, asked: Sequence[Unit], answered: Sequence[Unit]) -> str:
+def _why(file: ChangedFile, every: Sequence[Unit], asked: Sequence[Unit], answered: Sequence[Unit]) -> str:
+    """``asked`` are those of ``every`` unit about it that somebody else than its author was asked."""
     if file.kind in UNREADABLE:
         return f"{file.kind}: {_HIDDEN[file.kind]}" + (f" ({file.note})" if file.note else "")
     if answered:
         return f"no answer names it as examined; it was put to {some((u.id for u in answered), 1)}"
     if asked:
         return f"no answer to rely on; it was put to {some((u.id for u in asked), 1)}"
+    if every:
+        return f"only who wrote it was asked; it was put to {some((u.id for u in every), 1)}"
     return "no probe asked about it"
 
 

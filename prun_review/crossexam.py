@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from prun_review import crossquestions
+from prun_review.authors import Authors, authors_of
 from prun_review.consensus import Crossing, Group
 from prun_review.crossquestions import question_id
 from prun_review.document import gather
@@ -142,10 +143,12 @@ class _Hall:
     rulings: Rulings
     executors: Mapping[str, ExecutorInfo]
     examiners: Mapping[str, Sequence[str]]
-    """Case -> who may be asked about it, those that were asked the case itself first."""
+    """Case -> who may be asked about it: who wrote it last, those that were asked the case itself first."""
     untold: Sequence[str]
     """Who answered in the run and could examine, but was not told to: no analysers."""
     mode: str
+    authors: Authors
+    """Who wrote what is reviewed: they are asked where there are too few others."""
 
     @classmethod
     def open(
@@ -164,6 +167,7 @@ class _Hall:
         for unit in plan.units:
             asked.setdefault(unit.case, set()).add(unit.executor)
         used = {unit.executor for unit in plan.units}
+        authors = authors_of(facts)
         able = [n for n in executors if n in used and "examination" in contracts.get(n, ())]
         untold = [
             name
@@ -175,11 +179,15 @@ class _Hall:
         return cls(
             gathered.evidence.folders,
             gathered.crossings,
-            rulings_of(examination),
+            rulings_of(examination, authors),
             executors,
-            {case: sorted(able, key=lambda n: n not in names) for case, names in asked.items()},
+            {
+                case: sorted(able, key=lambda n: (authors.wrote(n), n not in names))
+                for case, names in asked.items()
+            },
             untold,
             mode,
+            authors,
         )
 
     def wanted(self) -> Iterator[_Wanted]:
@@ -225,12 +233,17 @@ class _Hall:
         return self.mode == "all" or rule_of(folder.policy_of(group.case), severity) != "off"
 
     def _two(self, able: Sequence[str], own: tuple[str, str]) -> tuple[str, ...]:
-        """Two of these that are independent of each other, the pair's own first; else nobody."""
+        """Two of these that are independent of each other, the pair's own first; else nobody.
+
+        Of two authors neither can fold the pair, so they are asked where there is nobody else.
+        """
         names = sorted(able, key=lambda n: own.index(n) if n in own else len(own))
-        for one, other in combinations(names, 2):
-            if not dependence(known(one, self.executors), known(other, self.executors)):
-                return one, other
-        return ()
+        free = [
+            two
+            for two in combinations(names, 2)
+            if not dependence(*(known(name, self.executors) for name in two))
+        ]
+        return next((two for two in free if self.authors.others(two)), free[0] if free else ())
 
     def _silent(self, case: str, names: Sequence[str]) -> tuple[str, ...]:
         """Those of these that do not examine."""

@@ -14,6 +14,7 @@ from typing import Any
 
 from prun_review import examviews, findingviews, gate, views
 from prun_review.answers import lay
+from prun_review.authors import authors_of
 from prun_review.changegate import reviewed
 from prun_review.codec import decode, encode
 from prun_review.consensus import Crossing, cross
@@ -78,7 +79,7 @@ def gather(
         result = answers.by_unit.get(unit.id)
         if result is not None and result not in by_case.setdefault(unit.case, []):
             by_case[unit.case].append(result)
-    rulings = rulings_of(examination)
+    rulings = rulings_of(examination, authors_of(facts))
     crossings = {case: cross(found, executors, same=same, rulings=rulings) for case, found in by_case.items()}
     groups = {case: crossing.groups for case, crossing in crossings.items()}
     return Gathered(gate.gather(facts, plan, results, groups), crossings, examination, same)
@@ -113,6 +114,7 @@ def _assemble(status: str, verdict: Verdict | None, gathered: Gathered) -> dict[
         "not_asked": [encode(n) for n in plan.not_asked],
         "revision": encode(facts.revision),
         "change": findingviews.change(facts, folders),
+        "authors": views.authors(facts, executors),
         "baseline": findingviews.baseline(facts, evidence.settled),
         "policy": findingviews.policy(facts, folders),
         "acceptances": encode(facts.acceptances),

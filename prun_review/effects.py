@@ -109,9 +109,9 @@ def _held(group: Group, executor: str) -> str:
 def _against(
     group: Group, ruling: Ruling, executors: Mapping[str, ExecutorInfo], twins: Collection[str]
 ) -> bool:
-    """Whether somebody independent of all who hold it most severely refutes it, without a part in it, having
-    been told all that the group holds."""
-    own = {*group.executors, *twins}
+    """Whether somebody independent of all who hold it most severely refutes it, without a part in it or in
+    what is reviewed, having been told all that the group holds."""
+    own = {*group.executors, *twins, *ruling.authors}
     names = [n for n, said in ruling.opinions if said.word == "refute" and proven(said) and n not in own]
     heads = [m for m in group.members if m.finding.severity == group.severity]
     return _all_told(group, ruling) and any(

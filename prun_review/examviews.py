@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from prun_review import views
 from prun_review.answers import lay
+from prun_review.authors import authors_of
 from prun_review.findingviews import opinion
 from prun_review.model import RunFacts
 from prun_review.ruled import every_ruling, opinion_of
@@ -25,7 +26,7 @@ def examination(facts: RunFacts, held: Examination) -> Row:
         "mode": facts.cross_examine,
         "asked": len(held.plan.units),
         "answered": len(answered),
-        "questions": [_ruled(ruling) for ruling in every_ruling(held)],
+        "questions": [_ruled(ruling) for ruling in every_ruling(held, authors_of(facts))],
         "left_out": [{**_named(left.question), "why": left.why} for left in held.left_out],
         "units": views.units(held.plan, answers, "missing"),
         "usage": views.usage(held.plan, answers, executors),

@@ -14,9 +14,8 @@ from typing import Any
 from prun_review.foldergate import concord, describe, headline
 from prun_review.folders import OPEN, Decision, Folder
 from prun_review.gate import Evidence
-from prun_review.independence import independents
 from prun_review.model import Opinion, Reason, RunFacts, Verdict
-from prun_review.policy import Setting, quorum_of, settings
+from prun_review.policy import Setting, settings
 from prun_review.rulings import Ruling
 from prun_review.verdict import number, worst
 
@@ -110,14 +109,13 @@ def _policy(rules: Mapping[str, Setting]) -> Node:
 
 def _cases(folder: Folder) -> Node:
     """Who answered what, and who of them are independent of each other."""
-    need = quorum_of(folder.policy)
-    told = []
+    told, everyone = [], folder.asked()
     for case, answered in folder.answered().items():
-        asked = dict.fromkeys(u.executor for u in folder.units if u.case == case)
-        free = independents(answered, folder.executors)
+        asked, free = everyone[case], folder.voices(answered)
         text = f"{case}: {len(answered)} of {number(len(asked), 'executor')} answered"
         text += f" ({', '.join(answered)})" if answered else ""
-        text += f", {len(free)} independent of each other, quorum {need}"
+        text += f", {len(free)} independent of each other, quorum {folder.quorum(asked)}"
+        text += folder.authors.disowned(asked)
         if case in folder.outages.cases:
             text += "; stands without who is away, so one finding of one executor is enough to fail"
         told.append(Node(text))

@@ -10,7 +10,7 @@ from prun_review.changegate import accepted, reviewed
 from prun_review.choices import Ballots
 from prun_review.consensus import Group
 from prun_review.folders import Folder
-from prun_review.independence import dependence, independents, known
+from prun_review.independence import dependence, known
 from prun_review.model import Reason, RunFacts
 from prun_review.policy import quorum_of
 from prun_review.verdict import number, short, some, tally
@@ -77,35 +77,37 @@ def _unit_reasons(folder: Folder) -> list[_Row]:
 
 def _corroboration(folder: Folder) -> list[_Row]:
     """Cases that fewer independent executors answered than the quorum, together by who answered them."""
-    need = quorum_of(folder.policy)
-    if need < 2:  # that nobody answered, the units say
+    if quorum_of(folder.policy) < 2 and not folder.authors.words:  # that nobody answered, the units say
         return []
-    asked: dict[str, dict[str, None]] = {}
-    for unit in folder.units:
-        asked.setdefault(unit.case, {})[unit.executor] = None
+    asked = folder.asked()
     alone: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
     for case, answered in folder.answered().items():
-        if len(independents(answered, folder.executors)) < need and case not in folder.outages.cases:
-            alone.setdefault((tuple(asked[case]), answered), []).append(case)
-    return [_too_few(folder, need, *who, cases) for who, cases in alone.items()]
+        few = len(folder.voices(answered)) < folder.quorum(asked[case])
+        if few and case not in folder.outages.whole:
+            alone.setdefault((asked[case], answered), []).append(case)
+    return [_too_few(folder, *who, cases) for who, cases in alone.items()]
 
 
-def _too_few(
-    folder: Folder, need: int, everyone: Sequence[str], answered: Sequence[str], cases: Sequence[str]
-) -> _Row:
+def _too_few(folder: Folder, everyone: Sequence[str], answered: Sequence[str], cases: Sequence[str]) -> _Row:
     text = (
         f"{number(len(cases), 'case')} answered by {len(answered)} of {number(len(everyone), 'executor')} "
         f"asked ({', '.join(answered) or 'nobody'} of {', '.join(everyone)}): {some(cases)}"
     )
-    have = len(independents(answered, folder.executors))
+    have, need = len(folder.voices(answered)), folder.quorum(everyone)
+    others = folder.authors.others(answered)
+    text += folder.authors.disowned(answered)
+    if folder.authors.words and not have:
+        return "author-only", f"{text}; nobody else answered", "INCOMPLETE"
     if have > 1:
         text += f"; {have} of them are independent of each other, and the quorum is {need}"
         return "quorum", text, "INCOMPLETE"
     if len(everyone) < 2:
         text += f"; only {everyone[0]} was asked, and {WORTH}"
-    elif len(answered) > 1:
-        first, second = (known(name, folder.executors) for name in answered[:2])
+    elif len(others) > 1:
+        first, second = (known(name, folder.executors) for name in others[:2])
         text += f"; {dependence(first, second)}"
+    elif len(others) < len(answered):
+        text += f", and the quorum is {need}"
     return "one-vendor", text, "INCOMPLETE"
 
 

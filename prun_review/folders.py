@@ -6,11 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from prun_review.answers import Answers, sound
+from prun_review.authors import NOBODY, Authors
 from prun_review.choices import Ballots, ballots
 from prun_review.consensus import CLASSES, Group
+from prun_review.independence import independents
 from prun_review.model import SEVERITIES, ExecutorInfo, NotAsked, Result, Unit
 from prun_review.outages import Outages
-from prun_review.policy import Policy, grave, rule_of, within
+from prun_review.policy import Policy, grave, quorum_of, rule_of, within
 from prun_review.settling import Settled
 
 NOTHING = Settled()
@@ -56,6 +58,8 @@ class Folder:
     """Whose missing answers a person answers for, and which cases stand without them."""
     settled: Settled = NOTHING
     """What of the run's findings is known or accepted."""
+    authors: Authors = NOBODY
+    """Who wrote what is reviewed: their answers are no voices."""
 
     @property
     def decides(self) -> bool:
@@ -83,6 +87,25 @@ class Folder:
             if sound(unit, self.result(unit)):
                 names[unit.executor] = None
         return {case: tuple(names) for case, names in cases.items()}
+
+    def asked(self) -> dict[str, tuple[str, ...]]:
+        """Case -> the executors that it was put to, each once."""
+        cases: dict[str, dict[str, None]] = {}
+        for unit in self.units:
+            cases.setdefault(unit.case, {})[unit.executor] = None
+        return {case: tuple(names) for case, names in cases.items()}
+
+    def voices(self, names: Iterable[str]) -> tuple[str, ...]:
+        """The most of these executors that are independent of each other, without who wrote it."""
+        return independents(self.authors.others(names), self.executors)
+
+    def quorum(self, asked: Iterable[str]) -> int:
+        """How many voices a case needs that was put to these: beside an author, no more than were asked,
+        unless the policy says a number."""
+        need = quorum_of(self.policy)
+        if self.policy.quorum > 0 or not self.authors.words:
+            return need
+        return max(1, min(need, len(self.voices(asked))))
 
     def votes(self) -> dict[str, Ballots]:
         """The ballots of every case that asks for a choice."""

@@ -6,14 +6,14 @@ exception while deciding is no verdict: whoever calls :func:`decide` makes it IN
 Codes that lead to FAIL: ``consensus``; ``single-finding`` under the rule ``any``; ``carried`` where it
 did before.
 INCOMPLETE: ``missing-result failed:* contract not-run lost-finding unknown-status unknown-severity
-unplanned-result duplicate-result duplicate-unit mismatch one-vendor quorum contested uncertain unresolved
-refuted ungrounded low-agreement choice-open brief not-asked:* unknown-folder unknown-class unknown-case
-stopped unreported nothing-asked nothing-answered empty-change uncovered changes-review carried``, those of
-``RunFacts.integrity`` and of ``RunFacts.doubts``: ``several-merge-bases previous-running
-previous-unknown``.
+unplanned-result duplicate-result duplicate-unit mismatch one-vendor quorum author-only contested uncertain
+unresolved refuted ungrounded low-agreement choice-open brief not-asked:* unknown-folder unknown-class
+unknown-case stopped unreported nothing-asked nothing-answered empty-change uncovered changes-review
+carried``, those of ``RunFacts.integrity`` and of ``RunFacts.doubts``: ``several-merge-bases
+previous-running previous-unknown``.
 Remarks: ``partial accepted known not-reproduced refuted tolerated off beside dissent acceptance-expired
 stale-baseline carried-settled skipped untouched not-asked needs probe-failed replay report-only ignored
-outage masked``, and ``changes-review`` where a person answers for it.
+outage masked authored``, and ``changes-review`` where a person answers for it.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 
 from prun_review import changegate, foldergate
 from prun_review.answers import Answers, lay, sound
+from prun_review.authors import Authors, authors_of
 from prun_review.consensus import Group
 from prun_review.folders import Folder
 from prun_review.model import Plan, Reason, Result, RunFacts, Verdict
@@ -114,6 +115,7 @@ def folders_of(
             groups[home[case]].extend(groups_by_case[case])
     every = [group for held in groups.values() for group in held]
     settled = settle(facts, every, asked=asked_about(facts, plan, answers))
+    authors = authors_of(facts)
     folders = []
     for name in names:
         units = tuple(u for u in plan.units if u.folder == name)
@@ -126,8 +128,9 @@ def folders_of(
                 answers,
                 tuple(groups[name]),
                 executors,
-                outages(facts, units, answers, executors),
+                outages(facts, units, answers, executors, authors),
                 settled,
+                authors,
             )
         )
     return folders
@@ -156,6 +159,8 @@ def _remarks(evidence: Evidence) -> list[Reason]:
     told = []
     if evidence.plan.partial:
         told.append(("partial", f"partial: {evidence.plan.partial}"))
+    if facts.authors:
+        told.append(("authored", _authored(evidence.folders, authors_of(facts))))
     if facts.replay_of:
         told.append(("replay", f"replay of {facts.replay_of}"))
     if n:
@@ -168,3 +173,17 @@ def _remarks(evidence: Evidence) -> list[Reason]:
             ("stale-baseline", f"{len(stale)} known in the baseline and not found any more: {titles}")
         )
     return [Reason(code, text, "PASS") for code, text in told]
+
+
+def _authored(folders: Sequence[Folder], authors: Authors) -> str:
+    """Who wrote what is reviewed, and whose answers therefore count: a quorum of one is always said."""
+    counting = [f for f in folders if f.decides] or folders
+    cases = [(f, asked) for f in counting for asked in f.asked().values()]
+    others = authors.others(name for _, asked in cases for name in asked)
+    if not others:
+        return f"{authors.named} wrote it: nobody else was asked"
+    if len(others) == 1:
+        return f"{authors.named} wrote it: {others[0]} alone counts"
+    text = f"{authors.named} wrote it: {some(others)} count"
+    alone = sum(len(f.voices(asked)) == 1 for f, asked in cases)
+    return f"{text}, in {alone} of {number(len(cases), 'case')} as one voice" if alone else text

@@ -702,3 +702,7 @@ class RunFacts:
     """The baseline file as it was named; empty where there is none."""
     known: tuple[Known, ...] = ()
     """All entries of the baseline."""
+    authors: tuple[str, ...] = ()
+    """Who wrote what is reviewed, as named: vendors, lineages or executors; empty: nobody says."""
+    authors_kin: tuple[str, ...] = ()
+    """Vendors and lineages of the executors that ``authors`` names, used in the run or not."""

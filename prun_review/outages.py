@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from prun_review.answers import Answers, sound
+from prun_review.authors import NOBODY, Authors
 from prun_review.independence import independent_among, known
 from prun_review.model import Acceptance, ExecutorInfo, Result, RunFacts, Unit
 
@@ -39,12 +40,21 @@ class Outages:
     """Unit id -> who answers for its missing answer, and the reason code of the failure."""
     cases: frozenset[str] = frozenset()
     """Cases that stand on fewer voices than they were put to."""
+    whole: frozenset[str] = frozenset()
+    """Those of them that need no quorum: one who is away would have been a voice, and wrote nothing."""
 
 
 def outages(
-    facts: RunFacts, units: Sequence[Unit], answers: Answers, executors: Mapping[str, ExecutorInfo]
+    facts: RunFacts,
+    units: Sequence[Unit],
+    answers: Answers,
+    executors: Mapping[str, ExecutorInfo],
+    authors: Authors = NOBODY,
 ) -> Outages:
-    """What the run's acceptances excuse among ``units``, which are those of one folder."""
+    """What the run's acceptances excuse among ``units``, which are those of one folder.
+
+    Who wrote what is reviewed stands in for nobody, and makes no case whole by being away.
+    """
     accepted = {a.subject: a for a in facts.acceptances if a.kind == "outage" and not a.expired}
     if not accepted:
         return Outages()
@@ -52,7 +62,7 @@ def outages(
     for unit in units:
         by_case.setdefault(unit.case, []).append(unit)
     excused: dict[str, tuple[Acceptance, str]] = {}
-    standing = set()
+    standing, whole = set(), set()
     for case, those in by_case.items():
         away = {
             unit.id: (accepted[unit.executor], result.reason)
@@ -61,11 +71,14 @@ def outages(
         }
         answered = {u.executor for u in those if sound(u, answers.by_unit.get(u.id))}
         missing = {u.executor for u in those if u.id in away} - answered
-        if away and _stands(answered, missing, executors):
+        there, gone = authors.others(sorted(answered)), authors.others(sorted(missing))
+        if away and _stands(there, missing, executors):
             excused |= away
-            if missing and not independent_among(sorted(answered), executors):
+            if missing and not independent_among(there, executors):
                 standing.add(case)
-    return Outages(excused, frozenset(standing))
+                if gone and _stands(there, gone, executors):
+                    whole.add(case)
+    return Outages(excused, frozenset(standing), frozenset(whole))
 
 
 def excuse(result: Result, acceptances: Iterable[Acceptance]) -> str:

@@ -172,7 +172,8 @@ class Review:
         elif dispatching:
             head.may_begin(sendable(plan, broken).units)
         infos = [programs.info(name) for name in used]
-        facts = beginning.facts(store.id, self.config, self.plan, head.tree.revision, infos)
+        every = self.executors.values()
+        facts = beginning.facts(store.id, self.config, self.plan, head.tree.revision, infos, every)
         self._record(facts, replay, say)
         if replay:
             self._settle_again(replay, refused, say)

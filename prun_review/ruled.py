@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from prun_review.answers import lay, sound
+from prun_review.authors import NOBODY, Authors
 from prun_review.folding import highest
 from prun_review.model import Opinion, Result, Unit
 from prun_review.payload import one_line
@@ -19,15 +20,17 @@ _SAYS = {
 }
 
 
+_OWN = ", which counts for nothing: it wrote what is reviewed"
+
 UNPROVEN = frozenset({"unproven", "coverage"})
 """Violations of an answer that says one thing, and has not shown it."""
 
 
-def rulings_of(examination: Examination) -> Rulings:
-    """What every question that was asked came to, by what it is about."""
+def rulings_of(examination: Examination, authors: Authors = NOBODY) -> Rulings:
+    """What every question that was asked came to, by what it is about; see :func:`every_ruling`."""
     same: dict[frozenset[str], Ruling] = {}
     claims: dict[str, Ruling] = {}
-    for ruling in every_ruling(examination):
+    for ruling in every_ruling(examination, authors):
         question = ruling.question
         if question.kind == "same":
             same[frozenset((question.left, question.right))] = ruling
@@ -36,18 +39,19 @@ def rulings_of(examination: Examination) -> Rulings:
     return Rulings(same, claims)
 
 
-def every_ruling(examination: Examination) -> tuple[Ruling, ...]:
+def every_ruling(examination: Examination, authors: Authors = NOBODY) -> tuple[Ruling, ...]:
     """One ruling per question, in the order asked.  The order of the results does not matter.
 
     An answer counts where it is sound and proven.  Of a pair two must say the same; of a claim one
     proven "confirm" is enough, and it outweighs any "refute".  Refuted is what everybody refutes who
-    gave an answer: who cannot tell leaves it open, and so does who confirms it without proof.
+    gave an answer: who cannot tell leaves it open, and so does who confirms it without proof.  Who wrote
+    what is reviewed refutes nothing by itself, and one of the two who fold a pair must be somebody else.
     """
     answers = lay(examination.plan, examination.results)
     asked: dict[str, list[tuple[Unit, Result | None]]] = {}
     for unit in examination.plan.units:
         asked.setdefault(unit.case, []).append((unit, answers.by_unit.get(unit.id)))
-    return tuple(_ruling(q, asked.get(q.id, ())) for q in examination.questions)
+    return tuple(_ruling(q, asked.get(q.id, ()), authors) for q in examination.questions)
 
 
 def opinion_of(unit: Unit, result: Result | None) -> Opinion | None:
@@ -74,7 +78,7 @@ def proven(opinion: Opinion) -> bool:
     return opinion.word != CANNOT and opinion.evidence.grounding in PROVEN
 
 
-def _ruling(question: Question, asked: Sequence[tuple[Unit, Result | None]]) -> Ruling:
+def _ruling(question: Question, asked: Sequence[tuple[Unit, Result | None]], authors: Authors) -> Ruling:
     opinions: dict[str, Opinion] = {}  # by executor: nobody is two
     told: list[str] = []
     for n, (unit, result) in enumerate(asked):
@@ -82,15 +86,27 @@ def _ruling(question: Question, asked: Sequence[tuple[Unit, Result | None]]) -> 
         if said is not None:
             opinions[unit.executor] = said
         turned = " (its A is the right one)" if said and question.kind == "same" and n else ""
-        told.append(f"{unit.executor} {_told(said, result)}{turned}")
-    counted = [o for o in opinions.values() if proven(o)]
-    words = [o.word for o in counted]
+        own = said is not None and said.word == "refute" and authors.wrote(unit.executor)
+        told.append(f"{unit.executor} {_told(said, result)}{turned}{_OWN if own else ''}")
+    counted = {name: o for name, o in opinions.items() if proven(o)}
     said_of_it = [o.word for o in opinions.values()] + [w for one in asked if (w := _unsound(*one))]
-    outcome = _of_pair(words) if question.kind == "same" else _of_claim(words, said_of_it)
-    given = [o.severity or question.severity for o in counted if o.word == "confirm"]
+    outcome = _outcome(question, counted, said_of_it, authors)
+    given = [o.severity or question.severity for o in counted.values() if o.word == "confirm"]
     severity = highest(given) if outcome == "confirmed" else ""
     why = "; ".join(told) or "nobody was asked"
-    return Ruling(question, outcome, why, severity, tuple(opinions.items()), _told_of(u for u, _ in asked))
+    shown = _told_of(u for u, _ in asked)
+    wrote = tuple(u.executor for u, _ in asked if authors.wrote(u.executor))
+    return Ruling(question, outcome, why, severity, tuple(opinions.items()), shown, wrote)
+
+
+def _outcome(
+    question: Question, counted: Mapping[str, Opinion], said: Sequence[str], authors: Authors
+) -> str:
+    """What proven opinions come to, among all words that were ``said``."""
+    if question.kind == "same":
+        outcome = _of_pair([o.word for o in counted.values()])
+        return "unresolved" if outcome == "match" and not authors.others(counted) else outcome
+    return _of_claim([o.word for n, o in counted.items() if o.word != "refute" or not authors.wrote(n)], said)
 
 
 def _told_of(units: Iterable[Unit]) -> tuple[str, ...]:

@@ -76,6 +76,8 @@ class Ruling:
     """Executor and what it said, as far as it answered."""
     told: tuple[str, ...] = ()
     """Ids of the findings that everybody who was asked was told of."""
+    authors: tuple[str, ...] = ()
+    """Who of those that were asked wrote what is reviewed: what they refute stays open."""
 
 
 @dataclass(frozen=True, slots=True)

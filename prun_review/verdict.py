@@ -107,6 +107,7 @@ _SAID = (
     "outage",
     "accepted",
     "carried-settled",
+    "authored",
 )
 """Codes whose remark stands in the line as it is."""
 _TALLIED = {

@@ -8,6 +8,7 @@ from dataclasses import fields
 from typing import Any
 
 from prun_review.answers import Answers, sound, trouble
+from prun_review.authors import authors_of
 from prun_review.causes import cause
 from prun_review.choices import ballots, table
 from prun_review.codec import encode
@@ -25,6 +26,14 @@ def executors_of(facts: RunFacts, plan: Plan) -> dict[str, ExecutorInfo]:
     for name in sorted({u.executor for u in plan.units} - set(infos)):
         infos[name] = known(name, {})
     return infos
+
+
+def authors(facts: RunFacts, executors: Iterable[str]) -> Row | None:
+    """Who wrote what is reviewed, and which of the run's executors count as theirs; None: nobody says."""
+    named = authors_of(facts)
+    if not named.words:
+        return None
+    return {"named": list(named.words), "executors": [name for name in executors if named.wrote(name)]}
 
 
 def usage_of(results: Iterable[Result]) -> Row:

@@ -22,12 +22,13 @@ def register_asking(parser: argparse.ArgumentParser) -> None:
     add("--head", metavar="REV|DIR", help="as --prun-head: what is reviewed (default: the work tree)")
     add("--about", metavar="FILE", help="as --prun-about: title and description of the change")
     add("--executors", metavar="A,B", help="as --prun-executors")
+    add("--authors", metavar="A,B", help="as --prun-authors: who wrote what is reviewed")
     add("--offline", action="store_true", help="as --prun-offline")
 
 
 def asking(args: argparse.Namespace) -> list[str]:
     """The same as pytest knows them; a value that begins with a dash stays a value."""
-    names = ("base", "head", "about", "executors")
+    names = ("base", "head", "about", "executors", "authors")
     options = [f"--prun-{name}={value}" for name in names if (value := getattr(args, name)) is not None]
     return [*options, *["--prun-offline"] * args.offline]
 

@@ -20,6 +20,7 @@ from prun_review.renderers.escape import one_line, plain
 if TYPE_CHECKING:
     import pytest
 
+    from prun_review.authors import Authors
     from prun_review.model import Plan, Unit
     from prun_review.review import Review
 
@@ -114,7 +115,12 @@ def _nobody(plan: Plan, broken: Mapping[str, str], review: Review) -> Sequence[s
     from prun_review.covering import UNREADABLE, ignores
 
     tree = review.head.tree
-    units = [u for u in plan.units if u.id not in broken and u.brief.contract.kind == "findings"]
+    wrote = _authors(review).wrote
+    units = [
+        u
+        for u in plan.units
+        if u.id not in broken and u.brief.contract.kind == "findings" and not wrote(u.executor)
+    ]
     held = {name for unit in units for name in unit.files}
     whole = any(u.brief.scope == "tree" and not u.brief.reads and not u.files for u in units)
     ignored = ignores(review.config.gate.uncovered)
@@ -148,27 +154,34 @@ def _print(plan: Plan, review: Review, broken: Mapping[str, str], *, prompts: bo
 
 def _quorums(plan: Plan, review: Review) -> Sequence[str]:
     """A warning for each panels folder that cannot reach its quorum, whatever is answered."""
-    from prun_review.independence import independents
+    from prun_review.answers import Answers
+    from prun_review.folders import Folder
     from prun_review.model import ExecutorInfo
-    from prun_review.policy import quorum_of
     from prun_review.verdict import number
 
     infos = {n: ExecutorInfo(n, e.vendor, e.lineage, e.paid) for n, e in review.executors.items()}
-    cases: dict[tuple[str, str], dict[str, None]] = {}
-    for unit in plan.units:
-        cases.setdefault((unit.folder, unit.case), {})[unit.executor] = None
-    short: dict[tuple[str, tuple[str, ...]], int] = {}
-    for (folder, _), asked in cases.items():
-        names = tuple(sorted(asked))
-        policy = review.config.policy(folder)
-        if policy.mode != "report" and len(independents(names, infos)) < quorum_of(policy):
-            short[folder, names] = short.get((folder, names), 0) + 1
-    return [
-        f"warning: {one_line(folder)}: the quorum is {quorum_of(review.config.policy(folder))}, and "
-        f"{number(count, 'case')} will be asked of {', '.join(names)} only "
-        f"({len(independents(names, infos))} independent): INCOMPLETE, whatever is answered"
-        for (folder, names), count in sorted(short.items())
-    ]
+    authors, warnings = _authors(review), []
+    for name in sorted({unit.folder for unit in plan.units}):
+        units = tuple(u for u in plan.units if u.folder == name)
+        policy = review.config.policy(name)
+        folder = Folder(name, policy, units, (), Answers(), (), infos, authors=authors)
+        asked = [tuple(sorted(names)) for names in folder.asked().values()]
+        for names in sorted(set(asked)) if folder.decides else ():
+            need, have = folder.quorum(names), len(folder.voices(names))
+            if have < need:
+                warnings.append(
+                    f"warning: {one_line(name)}: the quorum is {need}, and "
+                    f"{number(asked.count(names), 'case')} will be asked of {', '.join(names)} only "
+                    f"({have} independent{authors.disowned(names)}): INCOMPLETE, whatever is answered"
+                )
+    return warnings
+
+
+def _authors(review: Review) -> Authors:
+    """Who wrote what is reviewed."""
+    from prun_review.authors import among
+
+    return among(review.config.authors, list(review.executors.values()))
 
 
 def _detail(unit: Unit) -> str:

@@ -44,6 +44,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     add("--prun-repeat", type=int, metavar="K", help="ask each executor K times")
     add("--prun-baseline", metavar="FILE", help="findings of that file are known and do not gate")
+    add("--prun-authors", metavar="A,B", help="who wrote what is reviewed: vendors, lineages or executors")
     add("--prun-timeout", type=float, metavar="S", help="seconds for one attempt (default: 900)")
     add("--prun-heartbeat", type=float, metavar="S", help="seconds between progress lines (default: 60)")
 

@@ -121,10 +121,16 @@ def options(config: pytest.Config) -> dict[str, Any]:
         "resume": option.prun_resume_from or ("latest" if option.prun_resume else None),
     }
     if option.prun_executors is not None:
-        given["executors"] = [n.strip() for n in option.prun_executors.split(",") if n.strip()]
+        given["executors"] = _words(option.prun_executors)
         if given["offline"]:
             raise pytest.UsageError("prun_review: --prun-executors and --prun-offline exclude each other")
+    if option.prun_authors is not None:
+        given["authors"] = _words(option.prun_authors)
     return {k: v for k, v in given.items() if v is not None}
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
 
 
 def _folder(here: Path, head: str | None) -> str | None:

@@ -150,10 +150,21 @@ def cause_said(cause: Mapping[str, Any]) -> str:
 
 
 def circumstances(document: Document) -> list[str]:
-    """Where results were taken over from, and what of a budget was spent."""
+    """Who wrote what is reviewed, where results were taken over from, and what of a budget was spent."""
     facts = document.get("facts") or {}
     runs = ", ".join(facts.get("resumed_from") or [])
-    return [*([f"results taken over from {runs}"] if runs else []), *filter(None, [facts.get("budget")])]
+    told = [written(document), f"results taken over from {runs}" if runs else "", facts.get("budget")]
+    return [line for line in told if line]
+
+
+def written(document: Document) -> str:
+    """``written by openai: the answers of codex and mini count against it only``; empty: nobody says."""
+    found = document.get("authors")
+    if not found:
+        return ""
+    text = f"written by {' and '.join(found['named'])}"
+    names = " and ".join(found["executors"])
+    return f"{text}: the answers of {names} count against it only" if names else text
 
 
 def voice(answer: Mapping[str, Any]) -> str:
