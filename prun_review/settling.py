@@ -58,9 +58,8 @@ def settle(facts: RunFacts, groups: Iterable[Group], *, asked: Asked | None = No
     """
     every = sorted(groups, key=lambda g: (g.case, g.id))
     times = Counter(g.id for g in every)
-    here = [
-        g for g in every if times[g.id] == 1
-    ]  # what is settled is told by id, which a file may hold twice
+    # What is settled is told by id: one that a stored run holds twice settles nothing.
+    here = [g for g in every if times[g.id] == 1]
     new = [_group(g) for g in here]
     entries = sorted(filter(_usable, facts.known), key=lambda k: (k.case, k.fingerprint, k.finding.line or 0))
     known = track([_known(k) for k in entries], new)
