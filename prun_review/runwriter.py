@@ -29,6 +29,7 @@ from prun_review.runview import (
     PATCH,
     PLAN,
     RESULT,
+    WAVES,
     RunView,
     checked_slug,
 )
@@ -116,6 +117,19 @@ class RunDir(RunView):
         reasons = (document.get("facts") or {}).get("integrity") or ()
         broken = sorted({r["code"] for r in reasons if r["outcome"] != "PASS"})
         self._vouch(DOCUMENT, document, "document", status=document.get("status"), integrity=broken)
+
+    def write_waves(self, document: Mapping[str, Any], *, durable: bool) -> None:
+        """Replace ``waves.json``; secrets in it are masked.  ``durable``: wait for the disk."""
+        self._vouch(WAVES, document, "waves", durable=durable, status=document.get("status"))
+
+    def share_patch(self, source: str, target: str) -> None:
+        """Let the unit of slug ``target`` have the change that the unit of slug ``source`` made."""
+        found = self.path / "units" / checked_slug(source) / PATCH
+        place = self._unit_folder(target) / PATCH
+        with files.named(RunDirError, "a change cannot be shared", place):
+            place.unlink(missing_ok=True)
+            if found.is_file():
+                os.link(found, place)
 
     def write_examination(self, examination: Examination) -> None:
         """Replace ``examination.json``: what is asked and of whom; its results stand with their units."""
