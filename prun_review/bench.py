@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+import shlex
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from prun_review import files, verifying
+from prun_review import files, patterns, verifying
 from prun_review.copies import Copies, Masked, ThrowawayCopy
 from prun_review.errors import TreeError
+from prun_review.git import LINK
 from prun_review.model import Unit
+from prun_review.ports import Redactor
+from prun_review.publicnames import public_name
+from prun_review.redaction import UnsearchedError
+from prun_review.shadow import batches
 from prun_review.vault import Vault
 from prun_review.verifying import Room
 from prun_review.written import Check, Patch
@@ -27,14 +34,17 @@ class Bench:
     room: Room
     base_of: Callable[[Unit], str]
     """Unit -> SHA of the commit that its copies are made of."""
-    masked: Masked = field(default_factory=dict)
-    """Files of which workers see something else; commands see what is there."""
+    masked_of: Callable[[str], Masked] = lambda base: {}
+    """SHA of such a commit -> files of which workers see something else; commands see what is there."""
+    within: str = ""
+    """The folder in which commands run, relative to the root of the tree."""
 
     def open(self, unit: Unit, out: Path) -> ThrowawayCopy:
         """A fresh copy for the attempt ``out`` of a unit; ``TreeError`` where there is none to be had."""
         if not out.name.isdecimal():
             raise TreeError("an attempt is known by its number", place=str(out))
-        return self.copies.open(self.base_of(unit), unit.slug, int(out.name), out, self.masked)
+        base = self.base_of(unit)
+        return self.copies.open(base, unit.slug, int(out.name), out, self.masked_of(base))
 
     def check(self, patch: Patch, commands: Sequence[str], stop: Callable[[], str]) -> tuple[Check, ...]:
         """Run commands one after the other on a fresh copy of base and patch."""
@@ -46,4 +56,49 @@ class Bench:
             work = place.parent / WORK
             with files.named(TreeError, "no place for commands can be made", work):
                 files.make_private(work)
-            return verifying.run(commands, place, work, self.room, stop)
+            there = f"cd -- {shlex.quote(self.within)} && " if self.within else ""
+            checks = verifying.run([f"{there}{c}" for c in commands], place, work, self.room, stop)
+            return tuple(replace(c, command=told) for c, told in zip(checks, commands, strict=True))
+
+
+@dataclass
+class Veil:
+    """What workers must not see of a commit, or see masked, looked up once for each; safe in threads."""
+
+    vault: Vault
+    never: Sequence[str]
+    """Patterns of files that are withheld, in whatever case."""
+    redact: Redactor | None
+    """Masks secrets; None: they are shown."""
+    _known: dict[str, Masked] = field(default_factory=dict)
+    _guard: threading.Lock = field(default_factory=threading.Lock)
+
+    def __call__(self, commit: str) -> Masked:
+        """Public name -> what is shown; None for a file that is withheld."""
+        with self._guard:
+            if commit not in self._known:
+                self._known[commit] = dict(self._look(commit))
+            return self._known[commit]
+
+    def _look(self, commit: str) -> Iterator[tuple[str, bytes | None]]:
+        withheld = patterns.matcher(self.never), patterns.matcher([p.lower() for p in self.never])
+        seen = []
+        for entry in self.vault.entries(commit):
+            name = public_name(entry.name)
+            if withheld[0](name) or withheld[1](name.lower()):
+                yield name, None
+            elif entry.size and entry.mode != LINK and self.redact and not self.redact.clean(entry.sha):
+                seen.append((name, entry))
+        for batch in batches(dict(seen)):
+            contents = self.vault.contents([entry for _, entry in batch])
+            for (name, entry), content in zip(batch, contents, strict=True):
+                shown = self._masked(name, entry.sha, content)
+                if shown != content:
+                    yield name, shown
+
+    def _masked(self, name: str, sha: str, content: bytes) -> bytes | None:
+        assert self.redact is not None
+        try:
+            return self.redact(name, sha, content)
+        except UnsearchedError:
+            return None

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from prun_review import extensions, pacing
-from prun_review.brakes import Brakes, backoff
+from prun_review.brakes import backoff
 from prun_review.config import Config
 from prun_review.dispatch import Dispatcher
 from prun_review.model import Reason, Result, Unit

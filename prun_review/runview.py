@@ -191,7 +191,7 @@ class RunView:
         return document
 
     def waves(self) -> dict[str, Any]:
-        """The wave document as the ledger knows it; ``RunDirError`` where there is none, or it is not ours."""
+        """The wave document as the ledger knows it; ``RunDirError`` where there is none that is ours."""
         data = self._read(WAVES)
         if data is None:
             raise RunDirError(
@@ -309,7 +309,7 @@ class RunView:
                     self._vouched[f"{_RESULT_OF}{event.get('slug')}"] = {str(sha)}
                 elif what == "examination":  # the last one counts, or a round could be undone
                     self._vouched[what] = {str(sha)}
-                elif what in ("plan", "document", "waves"):  # one that could not be written leaves the one before
+                elif what in ("plan", "document", "waves"):  # if it was not written, the one before is there
                     self._vouched.setdefault(what, set()).add(str(sha))
 
 

@@ -18,7 +18,7 @@ from prun_review.codec import encode
 from prun_review.errors import DiskFullError, RunDirError
 from prun_review.ledger import Ledger
 from prun_review.locks import Lock
-from prun_review.model import Exit, Plan, Result, Unit
+from prun_review.model import Brief, Exit, Plan, Result, Unit
 from prun_review.ports import Command, Launch, Output, Seen
 from prun_review.rulings import Examination
 from prun_review.runview import (
@@ -146,6 +146,15 @@ class RunDir(RunView):
     def finish(self, result: Result) -> None:
         """Write the terminal result and its ledger entry; a second call for a unit is refused."""
         self._finish(result, durable=True, again=self.again)
+
+    def kept(self, result: Result) -> Result | None:
+        """The terminal result that is on disk of the unit that ``result`` is of; None: there is none."""
+        told = Unit(
+            *(result.unit, result.slug, result.case, result.folder, result.executor, Brief("")),
+            repeat=result.repeat,
+            fingerprint=result.fingerprint,
+        )
+        return self.result_of(told)
 
     def _finish(self, result: Result, *, durable: bool, again: bool) -> None:
         slug = checked_slug(result.slug)

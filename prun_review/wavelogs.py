@@ -6,6 +6,7 @@ stands in the run directory too.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ from pathlib import Path
 from prun_review import files, masking
 from prun_review.errors import ConfigError
 from prun_review.model import Result, Unit
+from prun_review.planning import slug_of
 from prun_review.renderers.escape import plain
 from prun_review.tasks import Outcome, Task
 
@@ -20,6 +22,7 @@ FOLDER = "logs"
 TAIL = 20_000
 """Bytes of what a worker printed, from its end."""
 SHARED = 0o644
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,150}")
 MOST = 1_000_000
 """Characters of one log: of one that is longer its end is kept."""
 
@@ -42,7 +45,9 @@ class Logs:
         head = f"=== {task.id}: {task.title or task.component or task.id} ===\n"
         if task.id not in self._texts:
             self._texts[task.id] = head
-        self._add(task.id, f"\n--- {_clock()} started: {unit.executor}, unit {unit.slug}, base {base[:12]} ---\n")
+        self._add(
+            task.id, f"\n--- {_clock()} started: {unit.executor}, unit {unit.slug}, base {base[:12]} ---\n"
+        )
 
     def ended(self, task: Task, result: Result, attempts: Path) -> None:
         """An opening of a task ended; ``attempts`` is the directory of its unit."""
@@ -56,6 +61,7 @@ class Logs:
     def _add(self, task: str, text: str) -> None:
         known = self._texts.get(task, f"=== {task} ===\n")
         text = plain(masking.mask(text, self._secrets))
+        name = task if _NAME.fullmatch(task) else slug_of(task)
         self._texts[task] = (known + text)[-MOST:]
         if self._failed:
             return
@@ -63,9 +69,9 @@ class Logs:
             folder = self._place / FOLDER
             folder.mkdir(mode=0o755, exist_ok=True)
             files.write(
-                folder / f"{task}.log", self._texts[task].encode(errors="replace"), SHARED, sync=False
+                folder / f"{name}.log", self._texts[task].encode(errors="replace"), SHARED, sync=False
             )
-            self.names[task] = f"{FOLDER}/{task}.log"
+            self.names[task] = f"{FOLDER}/{name}.log"
         except OSError as error:
             self._failed = True
             self._tell(f"logs cannot be written in {self._place / FOLDER}: {error.strerror}; the run goes on")
@@ -88,9 +94,11 @@ def _told(result: Result, attempts: Path) -> Iterator[str]:
         yield from (f"{file.status} {file.path} +{file.added} -{file.deleted}" for file in patch.files)
         yield from (f"breach {breach.code} {breach.path}: {breach.text}" for breach in patch.breaches)
     for check in result.checks:
-        yield f"\n[we ran: {check.command}] {'passed' if check.ok else f'failed ({check.ended_by or check.code})'}"
+        how = "passed" if check.ok else f"failed ({check.ended_by or check.code})"
+        yield f"\n[we ran: {check.command}] {how}"
         yield check.said
-    yield f"\n--- {_clock()} ended: {result.status} {result.reason} after {result.seconds:.0f} s: {result.message}"
+    what = f"{result.status} {result.reason} after {result.seconds:.0f} s"
+    yield f"\n--- {_clock()} ended: {what}: {result.message}"
 
 
 def find(place: Path, name: str) -> Path:

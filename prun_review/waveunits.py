@@ -1,8 +1,8 @@
 """The tasks of a wave run as units: one of the plan for each task, and one for each of its openings.  Pure.
 
 Pytest, reports and those who wait for a task know it by the unit of the plan, which ends once it is known
-what becomes of the task.  What is dispatched is an opening: ``DIR::task-001-users[codex~1]``, and ``~2`` where a
-conflict opened the task again.
+what becomes of the task.  What is dispatched is an opening: ``DIR::task-001-users[codex~1]``, and ``~2``
+where a conflict opened the task again.
 """
 
 from __future__ import annotations
@@ -42,8 +42,12 @@ def executor_of(task: Task, waves: Waves, chosen: str = "") -> str:
     return task.executor or chosen or waves.executor_for(task.agent)
 
 
-def planned(manifest: Manifest, task: Task, executor: str, waves: Waves) -> Unit:
-    """The unit of the plan."""
+def planned(manifest: Manifest, task: Task, executor: str, waves: Waves, prefix: str = "") -> Unit:
+    """The unit of the plan.
+
+    ``prefix``: where the paths of scopes start, relative to the root of the copies; empty or with a slash at
+    its end.
+    """
     name = node_id(manifest, task.id)
     return Unit(
         id=name,
@@ -51,7 +55,7 @@ def planned(manifest: Manifest, task: Task, executor: str, waves: Waves) -> Unit
         case=name,
         folder=manifest.directory,
         executor=executor,
-        brief=_brief(task, task.prompt, waves),
+        brief=_brief(task, waves, prefix),
         place=f"{manifest.directory}/{task.task_file}" if task.task_file else manifest.directory,
         fingerprint=asked(task),
     )
@@ -65,18 +69,21 @@ def opening(unit: Unit, number: int, base: str, again: str = "") -> Unit:
     return replace(unit, id=name, slug=slug_of(name), brief=brief, fingerprint=f"{unit.fingerprint}-{base}")
 
 
-def _brief(task: Task, prompt: str, waves: Waves) -> Brief:
+def _brief(task: Task, waves: Waves, prefix: str) -> Brief:
     scope = task.scope
+    creates, spares = ([prefix + name for name in names] for names in (scope.create, scope.boundary))
+    modifies = [prefix + target.pattern for target in scope.modify]
+    where = f"The project is the folder `{prefix}` of the working directory; all paths are relative to it."
     return Brief(
-        prompt=prompt,
+        prompt="\n\n".join([task.prompt, *[where] * bool(prefix)]),
         contract=Contract("task"),
         access=task.access or "write",
         timeout=task.timeout or waves.timeout,
         mode="write",
-        writes=tuple(dict.fromkeys((*scope.create, *(target.pattern for target in scope.modify)))),
-        spares=scope.boundary,
+        writes=tuple(dict.fromkeys((*creates, *modifies))),
+        spares=tuple(spares),
         verify=task.verify,
-        creates=scope.create,
+        creates=tuple(creates),
     )
 
 
