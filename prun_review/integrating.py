@@ -156,19 +156,22 @@ def _strays(
 ) -> Conflict | None:
     """Files that the change reaches only on this tip, where a rename took it, and its task must not touch."""
     reached = {path for file in vault.touched(before, after) for path in file.paths} - own
-    outside = tuple(sorted(path for path in reached if not _may_touch(change.task, path, prefix)))
-    if not outside:
+    paths = outside(change.task, reached, prefix)
+    if not paths:
         return None
-    text = f"renamed meanwhile: what it changed is {', '.join(outside)} now, which its scope does not name"
-    return Conflict(change.task.id, outside, text[:TEXT])
+    text = f"renamed meanwhile: what it changed is {', '.join(paths)} now, which its scope does not name"
+    return Conflict(change.task.id, paths, text[:TEXT])
 
 
-def _may_touch(task: Task, path: str, prefix: str) -> bool:
+def outside(task: Task, paths: Iterable[str], prefix: str = "") -> tuple[str, ...]:
+    """Those of the paths that a task must not touch, sorted; ``prefix`` as for :func:`put_together`."""
     scope = task.scope
     names = (*scope.create, *(target.pattern for target in scope.modify))
-    if _named(scope.boundary, path, prefix):
-        return False
-    return not scope.stated or _named(names, path, prefix)
+
+    def may(path: str) -> bool:
+        return not _named(scope.boundary, path, prefix) and (not scope.stated or _named(names, path, prefix))
+
+    return tuple(sorted(path for path in paths if not may(path)))
 
 
 def _named(wanted: Sequence[str], path: str, prefix: str) -> bool:

@@ -32,6 +32,7 @@ VERBS = (
     "accept",
     "crosscheck",
     "validate",
+    "integrate",
     "doctor",
     "dispatch",
     "gather",
