@@ -44,7 +44,7 @@ class Change:
     base: str
     """SHA of the commit or tree that it started from."""
     tree: str
-    """SHA of the tree that it came to."""
+    """SHA of the commit or tree that it came to."""
     author: str = ""
     """Name of the executor that wrote it."""
 
@@ -104,12 +104,12 @@ def join(
     commits: dict[str, str] = {}
     conflicts: list[Conflict] = []
     for change in changes:
-        base = vault.tree_of(change.base)
-        own = frozenset(path for file in vault.touched(base, change.tree) for path in file.paths)
+        base, theirs = vault.tree_of(change.base), vault.tree_of(change.tree)
+        own = frozenset(path for file in vault.touched(base, theirs) for path in file.paths)
         if not own:
             commits[change.task.id] = tip
             continue
-        merged = vault.merge(base, tree, change.tree)
+        merged = vault.merge(base, tree, theirs)
         conflict = _clashes(change, merged) or _strays(vault, change, own, tree, merged.tree, prefix)
         conflict = conflict or _made_twice(change, own, met, prefix)
         if conflict:
