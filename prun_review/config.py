@@ -277,7 +277,7 @@ def _set(config: Config, name: str, value: Any, place: str) -> Config:
     if name == "egress":
         return replace(config, egress=_table(Egress(), value, f"{place[:-1]}.egress]"))
     if name == "waves":
-        return replace(config, waves=waves_of(value, f"{place[:-1]}.waves]"))
+        return replace(config, waves=waves_of(value, f"{place[:-1]}.waves]", config.waves))
     if name == "folders":
         return replace(config, folders=_folders(config, value, place))
     if name == "executor":

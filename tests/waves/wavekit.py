@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -70,7 +69,8 @@ class Project:
     def run(self, selection: Selection = ALL, **waves: Any) -> WaveRun:
         """A run that is not begun."""
         config = read_settings(self.root, {"waves": waves} if waves else {})[1]
-        env = {"PATH": os.environ["PATH"], "HOME": str(self.root.parent), "FAKE_API_KEY": "very-secret-value"}
+        path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
+        env = {"PATH": path, "HOME": str(self.root.parent), "FAKE_API_KEY": "very-secret-value"}
         return WaveRun(self.root, config, env, self.directory, selection, self.lines.append)
 
     def done(self, selection: Selection = ALL, **waves: Any) -> dict[str, Any]:
@@ -154,6 +154,4 @@ def drain(run: WaveRun) -> list[Result]:
 
 def states(document: Mapping[str, Any]) -> dict[str, str]:
     """Status and reason by number of task."""
-    return {
-        task["id"].split("-")[1]: f"{task['status']}:{task['reason']}" for task in document["tasks"]
-    }
+    return {task["id"].split("-")[1]: f"{task['status']}:{task['reason']}" for task in document["tasks"]}
