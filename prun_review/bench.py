@@ -19,6 +19,7 @@ from prun_review.redaction import UnsearchedError
 from prun_review.shadow import batches
 from prun_review.vault import Vault
 from prun_review.verifying import Room
+from prun_review.workspace import Ground
 from prun_review.written import Check, Patch
 
 WORK = "work"
@@ -59,6 +60,22 @@ class Bench:
             there = f"cd -- {shlex.quote(self.within)} && " if self.within else ""
             checks = verifying.run([f"{there}{c}" for c in commands], place, work, self.room, stop)
             return tuple(replace(c, command=told) for c, told in zip(checks, commands, strict=True))
+
+
+def commit_of(vault: Vault, ground: Ground) -> str:
+    """SHA of the commit in the vault that copies of a reviewed tree are made of: the one under review, or one
+    of ours on top of it with what the work tree has otherwise; of a folder in a repository the folder alone.
+    """
+    commit = vault.commit_of(ground.commit)
+    tree = vault.tree_of(commit)
+    if ground.gone or ground.new:
+        shas = vault.store((), [content for _, content in ground.new])
+        put = [replace(entry, sha=sha) for (entry, _), sha in zip(ground.new, shas, strict=True)]
+        tree = vault.replaced(tree, ground.gone, put)
+        commit = vault.commit(tree, (commit,), "what the work tree holds\n")
+    if not ground.repository.prefix:
+        return commit
+    return vault.commit(vault.tree_of(f"{tree}:{ground.repository.prefix.rstrip('/')}"), (), "the folder\n")
 
 
 @dataclass

@@ -139,7 +139,8 @@ class Vault:
         return max(int(line) for line in out.split())
 
     def tree_of(self, commit: str) -> str:
-        """SHA of the tree of a commit, or of a tree: itself; ``TreeError`` for anything else."""
+        """SHA of the tree of a commit, of a tree, or of the folder in ``TREE:folder``; ``TreeError``
+        for anything else."""
         return self._word("rev-parse", "--verify", "--end-of-options", f"{commit}^{{tree}}")
 
     def entries(self, tree: str) -> list[Entry]:
