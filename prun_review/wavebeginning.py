@@ -251,14 +251,15 @@ def site_of(
     begun: tuple[Course, Mapping[str, str], Former | None],
     jobs: int,
     voices: tuple[Callable[[str], None], Callable[[str], None]],
+    vault: Vault | None = None,
 ) -> Site:
-    """Make it in the run directory ``store``; ``PrunError``."""
+    """Make it in the run directory ``store``, on a vault of its own where none is given; ``PrunError``."""
     course, refusals, former = begun
     say, tell = voices
     with ExitStack() as stack:
         launcher = ProcessLauncher()  # before this process has a thread of its own
         stack.callback(launcher.close)
-        vault = Vault.create(store.path / GIT, reading.repository)
+        vault = vault or Vault.create(store.path / GIT, reading.repository)
         vault.commit_of(reading.base)
         taken_over = take_over(former, course, store, vault) if former else {}
         asked = sorted({reading.doers[n] for n, o in course.outcomes.items() if o.status == PENDING})

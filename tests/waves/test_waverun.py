@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -273,7 +274,7 @@ def test_another_head_needs_another_run(tmp_path: Path) -> None:
 def test_a_prompt_that_a_person_made_is_given_word_for_word(tmp_path: Path) -> None:
     text = "TASK-001: Users\nAgent: hand-expert\n\n=== CONTEXT ===\n  two  spaces, a tab\tand ünïcode\n"
     text += f"COMPLETION SIGNAL:\n{DONE}\n"
-    made = project(tmp_path, T(1, 1), **{f"{DIR}/prompts/task-001.txt": text})
+    made = project(tmp_path, T(1, 1), files={f"{DIR}/prompts/task-001.txt": text})
     assert made.done()["status"] == "completed"
     assert text.strip() in (made.scripts / "task-001.prompt").read_text()
 
@@ -301,7 +302,7 @@ def test_secrets_are_masked_in_copies_and_what_is_never_sent_is_not_there(tmp_pa
         tmp_path,
         T(1, 1, script=f"cat src/settings.py > seen.txt; ls -a > listed.txt; {DONE}"),
         T(2, 1, script=f"echo x >> src/settings.py; {DONE}"),
-        **{"src/settings.py": f'TOKEN = "{token}"\n', ".env": "PASSWORD=x\n"},
+        files={"src/settings.py": f'TOKEN = "{token}"\n', ".env": "PASSWORD=x\n"},
     )
     document = made.done()
     assert states(document) == {"001": "succeeded:ok", "002": "failed:breach"}
@@ -324,7 +325,7 @@ def test_who_does_a_task(tmp_path: Path) -> None:
     # One chosen for the run does not overrule a task's own wish, but everything else.
     by = [t["executor"] for t in made.done(Selection(executor="other", only=("task-001",)))["tasks"]]
     assert by == ["other", ""]
-    agents = {"agents": {"shop:": "hand"}, "executor": "nobody"}
+    agents: dict[str, Any] = {"agents": {"shop:": "hand"}, "executor": "nobody"}
     assert [t["executor"] for t in made.done(**agents)["tasks"]] == ["hand", "other"]
     with pytest.raises(ConfigError, match="task-001-part: there is no executor 'nobody'"):
         made.done(executor="nobody")

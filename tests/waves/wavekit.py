@@ -92,7 +92,11 @@ class Project:
 
 
 def project(
-    tmp: Path, *tasks: T, validation: Mapping[int, str] | None = None, config: str = "", **files: str
+    tmp: Path,
+    *tasks: T,
+    validation: Mapping[int, str] | None = None,
+    config: str = "",
+    files: Mapping[str, str] | None = None,
 ) -> Project:
     """Make it, all of it committed."""
     scripts = tmp / "scripts"
@@ -117,7 +121,7 @@ argv = {argv}
         "src/shared.txt": "one\ntwo\nthree\n",
         ".gitignore": f"{DIR}/logs/\n{DIR}/report.json\n",
         f"{DIR}/context.md": "# The shop\n",
-        **files,
+        **(files or {}),
     }
     waves = []
     for number in sorted({task.wave for task in tasks}):
