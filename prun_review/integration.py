@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from prun_review import (
+    extensions,
     files,
     git,
     manifest,
     parallel,
     rundir,
+    wavebeginning,
     wavedocument,
     wavestatus,
     wavetaking,
@@ -31,6 +33,7 @@ from prun_review.model import Unit
 from prun_review.parallel import ParallelDirectory
 from prun_review.process.launch import ProcessLauncher
 from prun_review.rebuilding import rebuild
+from prun_review.redoing import Hands
 from prun_review.repostate import repository_changes, repository_state
 from prun_review.rundir import RunDir, RunView
 from prun_review.runview import WAVES
@@ -57,6 +60,8 @@ class Wanted:
     """A revision of the user's repository."""
     tests: tuple[str, ...] = ()
     """Shell commands that are the project's own tests."""
+    reopen: int = 0
+    """How often a task is done again whose change clashes."""
     apply: bool = False
     """Where all of it is well, bring the branch into the user's repository."""
 
@@ -142,7 +147,7 @@ def integrate(wanted: Wanted, place: Place, run: Path, tell: Callable[[str], Non
         )
     with _held(run) as store:
         vault = _vault(run / WHOLE, place.repository)
-        found = _put(wanted, place, former, vault, tell)
+        found = _put(wanted, place, former, store, vault, tell)
         vault.branch(store.id, found.head)
         status = wavestatus.exit_status(former.course, found)
         _keep(store, former, place, found)
@@ -175,7 +180,7 @@ def _vault(path: Path, repository: Repository) -> Vault:
 
 
 def _put(
-    wanted: Wanted, place: Place, former: Former, vault: Vault, tell: Callable[[str], None]
+    wanted: Wanted, place: Place, former: Former, store: RunDir, vault: Vault, tell: Callable[[str], None]
 ) -> Integration:
     """Put it together, and look at it."""
     accepted = rebuild(former, vault)
@@ -187,7 +192,8 @@ def _put(
         tell(f"{wanted.onto} is {onto[:12]}, and the run started from {former.course.base[:12]}")
         if any(held.reviews for held in former.course.waves.values()):
             tell("its panels reviewed it there, and not on what it is put onto now")
-    put = wholeness.put(vault, onto, accepted, place.manifest, place.prefix)
+    hands = _hands(wanted, place, store, vault, tell)
+    put = wholeness.put(vault, onto, accepted, place.manifest, place.prefix, hands, wanted.reopen)
     wrong = list(wholeness.violations(vault, put, accepted, place.manifest, place.prefix))
     checks: tuple[Check, ...] = ()
     if put.joined.conflicts:
@@ -201,6 +207,14 @@ def _put(
         if not checks:
             tell("no command was run on the whole: no wave names a validation, and no --test was given")
     return wholeness.look(put, branch, checks, wrong)
+
+
+def _hands(wanted: Wanted, place: Place, store: RunDir, vault: Vault, tell: Callable[[str], None]) -> Hands:
+    executors = extensions.executors(extensions.manager(), wanted.config)
+    running = wavebeginning.Wanted(
+        wanted.root, wanted.config, wanted.env, place.opened.place, wavebeginning.ALL, executors
+    )
+    return Hands(running, store, vault, tell)
 
 
 @contextmanager

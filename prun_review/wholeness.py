@@ -8,11 +8,11 @@ branch lies in an object store of its own in the run directory; the user's repos
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from prun_review import verifying
-from prun_review.integrating import Joined, Met, join, outside
+from prun_review.integrating import Change, Joined, Met, join, outside
 from prun_review.publicnames import few
 from prun_review.rebuilding import Accepted
 from prun_review.tasks import Conflict, Integration, Manifest, Task
@@ -26,50 +26,71 @@ Run = Callable[[str, Sequence[str]], tuple[Check, ...]]
 """Runs commands on the files of a commit, as :meth:`prun_review.bench.Bench.run` does."""
 
 
+Again = Callable[[Accepted, Task, Conflict], "Change | str"]
+"""Has a task done again on the commit that a conflict names: its change, or why there is none."""
+
+
 @dataclass(frozen=True, slots=True)
 class Put:
     """Changes that were put onto a commit."""
 
     onto: str
     joined: Joined
-    behind: Mapping[str, str]
-    """Tasks that were not tried, since they build on one that is not in it -> that one."""
+    behind: tuple[str, ...]
+    """Tasks that were not tried, since they build on one that is not in it."""
+    failed: tuple[str, ...] = ()
+    """What became of tasks that were done again and are not in it all the same, in words."""
 
 
-def put(vault: Vault, onto: str, accepted: Sequence[Accepted], manifest: Manifest, prefix: str = "") -> Put:
+def put(
+    vault: Vault,
+    onto: str,
+    accepted: Sequence[Accepted],
+    manifest: Manifest,
+    prefix: str = "",
+    again: Again = lambda each, task, conflict: "",
+    most: int = 0,
+) -> Put:
     """Put the changes onto the commit ``onto`` of the user's, in their order.
 
     A change that builds on one that is left out is left out too: without it, it would be another change.
+    A task whose change clashes is done ``again``, at most ``most`` times.
     """
     today = {task.id: task for task in manifest.tasks}
-    head, commits = onto, dict[str, str]()
-    conflicts: list[Conflict] = []
-    behind: dict[str, str] = {}
+    tip, commits, met = onto, dict[str, str](), list[Met]()
+    conflicts, behind, failed = list[Conflict](), list[str](), list[str]()
     for each in accepted:
         task = today.get(each.task.id, each.task)
-        lost = [dep for dep in task.deps if dep in behind or any(c.task == dep for c in conflicts)]
-        if lost:
-            behind[task.id] = lost[0]
+        if {*task.deps} & {*behind, *(conflict.task for conflict in conflicts)}:
+            behind.append(task.id)
             continue
-        joined = join(vault, head, [each.as_change(task)], _met(accepted, commits, task), prefix=prefix)
-        head = joined.head
+        # What it knows of earlier waves, it started from.
+        here = [m for m in met if m.task.wave == task.wave]
+        joined = join(vault, tip, [each.as_change(task)], here, prefix=prefix)
+        for _ in range(most):
+            if not joined.conflicts:
+                break
+            change = again(each, task, joined.conflicts[0])
+            if isinstance(change, str):
+                failed.append(f"{task.id} was done again in vain: {change}")
+                break
+            joined = join(vault, tip, [change], here, prefix=prefix)
         commits |= joined.commits
         conflicts += joined.conflicts
-    return Put(onto, Joined(head, commits, tuple(conflicts)), behind)
+        met.append(Met(task, _paths(vault, tip, joined.head)))
+        tip = joined.head
+    return Put(onto, Joined(tip, commits, tuple(conflicts)), tuple(behind), tuple(failed))
 
 
-def _met(accepted: Sequence[Accepted], commits: Mapping[str, str], task: Task) -> Iterator[Met]:
-    """What is in it of the same wave: what it has of earlier ones, a change started from."""
-    for each in accepted:
-        if each.task.id in commits and each.task.wave == task.wave and each.outcome.patch:
-            yield Met(each.task, each.outcome.patch.paths)
+def _paths(vault: Vault, old: str, new: str) -> frozenset[str]:
+    return frozenset(path for file in vault.touched(old, new) for path in file.paths)
 
 
 def look(put: Put, branch: str, checks: Sequence[Check], wrong: Sequence[str]) -> Integration:
     """What the changes came to, put together; ``wrong``: what speaks against it beside checks."""
     bad = [check.command for check in checks if not check.ok]
     told = [f"{', '.join(put.behind)} not tried, for what they build on is not in it"] if put.behind else []
-    told += [*wrong, *(f"did not pass on the whole: {command}" for command in bad)]
+    told += [*put.failed, *wrong, *(f"did not pass on the whole: {command}" for command in bad)]
     status = CONFLICTS if put.joined.conflicts or put.behind else FAILED if bad or wrong else WHOLE
     return Integration(
         status, branch, put.joined.head, put.joined.conflicts, tuple(checks), message="; ".join(told)
@@ -106,8 +127,7 @@ def _of_task(vault: Vault, each: Accepted, manifest: Manifest, prefix: str) -> I
         return
     if asked(task) != each.outcome.asked:
         yield f"{task.id} was changed since it was run"
-    paths = {path for file in vault.touched(each.parent, each.commit) for path in file.paths}
-    if beyond := outside(task, paths, prefix):
+    if beyond := outside(task, _paths(vault, each.parent, each.commit), prefix):
         yield f"{task.id} changed what its scope does not name: {few(beyond)}"
 
 

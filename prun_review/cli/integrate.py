@@ -2,11 +2,12 @@
 
 Takes the last run of DIR that has ended, makes its commits again out of the patches that its ledger vouches
 for, and puts them one after the other onto --onto (HEAD) on a branch prun/<run> in the run directory.  What
-clashes is left out and named; nothing is settled by dropping a side.  On the whole every validation of the
-manifest and the project's tests run (--test, or "tests" in [tool.prun_review.waves]), contained where that
-is possible, and scopes and contracts are held against it.  DIR/integration-report.md and DIR/report.json
-say what came of it.  Your repository is only read; with --apply, and only where all of it is well, the
-branch is brought into it as prun/<run> and nothing else: you merge.
+clashes is left out and named, or with --reopen done again on top of the others; nothing is settled by
+dropping a side.  On the whole every validation of the manifest and the project's tests run (--test, or
+"tests" in [tool.prun_review.waves]), contained where that is possible, and scopes and contracts are held
+against it.  DIR/integration-report.md and DIR/report.json say what came of it.  Your repository is only
+read; with --apply, and only where all of it is well, the branch is brought into it as prun/<run> and
+nothing else: you merge.
 
 Exit 0: the run is completed and the whole passed everything; 1: not so; 2: there is no such run, or its
 records cannot be relied on.
@@ -23,6 +24,9 @@ from prun_review.renderers.escape import one_line
 
 if TYPE_CHECKING:
     from prun_review.integration import Integrated, Place
+
+MOST = 10
+"""The most often that a task is done again."""
 
 
 def register(subparsers: Any) -> None:
@@ -44,11 +48,25 @@ def register(subparsers: Any) -> None:
         help="a shell command to run on the whole; several may be given",
     )
     add(
+        "--reopen",
+        type=_times,
+        default=0,
+        metavar="N",
+        help="have a task whose change clashes done again, N times at most (default: 0, nobody is asked)",
+    )
+    add(
         "--apply",
         action="store_true",
         help="where all is well, bring the branch prun/<run> into the repository",
     )
     add("--json", action="store_true", help="print the wave document instead of text")
+
+
+def _times(text: str) -> int:
+    number = int(text)
+    if not 0 <= number <= MOST:
+        raise argparse.ArgumentTypeError(f"{text} is not between 0 and {MOST}")
+    return number
 
 
 def run(args: argparse.Namespace) -> int:
@@ -68,6 +86,7 @@ def run(args: argparse.Namespace) -> int:
         env=os.environ,
         onto=args.onto,
         tests=tuple(args.test if args.test is not None else config.waves.tests),
+        reopen=args.reopen,
         apply=args.apply,
     )
     done = integration.integrate(wanted, place, runs.find(name), _tell)

@@ -199,14 +199,14 @@ def test_each_command_finds_fresh_files(shop: Shop) -> None:
 def test_two_green_branches_are_not_a_green_merge(tmp_path: Path) -> None:
     """One renames a function with all its callers, the other calls it anew: git sees no conflict."""
     python = f"PYTHONPATH=src {sys.executable}"
-    files: dict[str, Any] = {"src/lib.py": LIB, "src/used.py": USED}
+    files = {"src/lib.py": LIB, "src/used.py": USED}
     rename = f"sed -i s/price/cost/ src/lib.py src/used.py; {DONE}"
     caller = f"cp src/used.py src/more.py; {DONE}"
     made = project(
         tmp_path,
         T(1, 1, script=rename, front=f"verify: ['{python} src/used.py']\n"),
         T(2, 1, script=caller, front=f"verify: ['{python} src/more.py']\n"),
-        **files,
+        files=files,
     )
     shop = ran(made)
     before = contents(shop.root / ".git")
@@ -307,6 +307,69 @@ def test_head_moved_into_the_way_and_the_conflict_is_named(shop: Shop) -> None:
     assert shop.integrate("--onto", "HEAD~1")[0] == 0
 
 
+def clashing(tmp: Path, again: str, **more: Any) -> Shop:
+    """A run whose first task clashes with what the user commits meanwhile, and what it does when it is asked
+    again; the second builds on it."""
+    made = project(
+        tmp,
+        T(1, 1, script=edit("one", "ONE"), again=again, **more),
+        T(2, 2, [1], script=f"echo x > src/other.txt; {DONE}"),
+    )
+    shop = ran(made)
+    shop.moved(**{"src__shared.txt": "eins\ntwo\nthree\n"})
+    return shop
+
+
+def test_a_task_is_done_again_where_that_is_asked_for(tmp_path: Path) -> None:
+    shop = clashing(tmp_path, edit("eins", "EINS"))
+    before = contents(shop.root / ".git")
+    assert shop.integrate()[0] == 1  # it is not asked for
+    assert not list((tmp_path / "scripts").glob("*.2.prompt"))
+    code, out, errors = shop.integrate("--reopen", "1", "--test", "grep -q EINS src/shared.txt")
+    assert code == 0, (out, errors)
+    assert contents(shop.root / ".git") == before
+    whole = shop.document["integration"]
+    assert (whole["status"], whole["conflicts"]) == ("whole", [])
+    assert shop.whole("show", f"{whole['head']}:src/shared.txt") == "EINS\ntwo\nthree"
+    assert shop.whole("log", "--format=%s", f"{git(shop.root, 'rev-parse', 'HEAD')}..{whole['head']}") == (
+        "task-002-part: Part 2\ntask-001-part: Part 1"
+    )
+    [prompt] = (tmp_path / "scripts").glob("*.2.prompt")
+    told = prompt.read_text()
+    assert "eins" in told
+    assert "+ONE" in told
+    # The run itself is what it was, and can be integrated again: then it is done once more.
+    assert json.loads((shop.run / "waves.json").read_text())["tasks"] == shop.document["tasks"]
+    assert shop.integrate("--reopen", "1", "--apply")[0] == 0
+    assert len(list((shop.run / "units").glob("*task-001*"))) == 4
+
+
+@pytest.mark.parametrize(
+    ("again", "said"),
+    [
+        ("exit 3", "in vain: unknown"),
+        (edit("eins", "EINS").removesuffix(DONE) + "true", "in vain: no-marker"),
+        (f"echo x > elsewhere; {DONE}", "in vain: breach"),
+    ],
+)
+def test_what_is_done_again_in_vain_is_told_and_the_conflict_stays(
+    tmp_path: Path, again: str, said: str
+) -> None:
+    shop = clashing(tmp_path, again, scope="## Scope\nMODIFY: src/shared.txt")
+    code, out, _ = shop.integrate("--reopen", "2", "--apply")
+    assert code == 1
+    whole = shop.document["integration"]
+    assert whole["status"] == "conflicts"
+    assert [c["task"] for c in whole["conflicts"]] == ["task-001-part"]
+    assert f"task-001-part was done again {said}" in whole["message"], out
+    assert git(shop.root, "branch", "--list", "prun/*") == ""
+
+
+def test_how_often_is_bounded(shop: Shop) -> None:
+    assert shop.integrate("--reopen", "11")[0] == 2
+    assert shop.integrate("--reopen", "-1")[0] == 2
+
+
 def test_onto_what_is_no_commit(shop: Shop) -> None:
     code, _, errors = shop.integrate("--onto", "nowhere")
     assert code == 2
@@ -336,11 +399,11 @@ def test_a_scope_that_was_narrowed_since_is_held_against_it(shop: Shop) -> None:
 
 def test_a_contract_that_was_changed_is_not_well(tmp_path: Path) -> None:
     contract = f"{DIR}/contracts/types.py"
-    files: dict[str, Any] = {contract: "X = 1\n"}
+    files = {contract: "X = 1\n"}
     made = project(
         tmp_path,
         T(1, 1, script=f"echo x >> {contract}; {DONE}", front="contracts: [contracts/types.py]\n"),
-        **files,
+        files=files,
     )
     shop = ran(made)
     assert shop.integrate("--test", "true")[0] == 1
