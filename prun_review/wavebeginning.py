@@ -173,6 +173,12 @@ def course_of(
     if selected:
         refusals = _unmet(reading, selected, done)
         only = [name for name in selected if name not in refusals]
+        if not only:
+            raise PlanError(
+                "; ".join(f"{name}: {why}" for name, why in refusals.items()),
+                place=reading.manifest.directory,
+                remedy="select what they need too, or go on from the former run (--prun-resume)",
+            )
         only = None if len(only) == len(reading.manifest.tasks) else only
     course, problems = wavebegin.begin(
         reading.manifest,
