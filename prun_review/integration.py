@@ -161,12 +161,13 @@ def integrate(wanted: Wanted, place: Place, run: Path, tell: Callable[[str], Non
 @contextmanager
 def _held(run: Path) -> Iterator[RunDir]:
     """The run directory, to be written by nobody else meanwhile."""
-    try:
-        store = RunDir(run)
-    except BlockingIOError as error:
-        raise RunDirError(
-            "another process is at work on the run", place=str(run), remedy="wait for it to end"
-        ) from error
+    with files.named(RunDirError, "the run cannot be written", run):
+        try:
+            store = RunDir(run)
+        except BlockingIOError as error:
+            raise RunDirError(
+                "another process is at work on the run", place=str(run), remedy="wait for it to end"
+            ) from error
     try:
         yield store
     finally:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from prun_review import wavedocument
 from prun_review.errors import RunDirError, TreeError
 from prun_review.integrating import Change, change_of, join
 from prun_review.tasks import SUCCEEDED, Outcome, Task, Wave
@@ -58,8 +59,10 @@ class _Rebuilding:
 
     def __post_init__(self) -> None:
         base = self.former.course.base
-        if self.former.notes:
-            raise self._refused("; ".join(self.former.notes))
+        if lost := [
+            task for task, held in self._told().items() if self.former.course.outcomes.get(task) != held
+        ]:
+            raise self._refused("; ".join(self.former.notes) or f"what became of {', '.join(lost)}")
         try:
             self.tip = self.vault.commit_of(base)
         except TreeError as error:
@@ -67,6 +70,11 @@ class _Rebuilding:
         if self.tip != base:
             raise self._refused("it does not say which commit it started from")
         self.known.add(base)
+
+    def _told(self) -> dict[str, Outcome]:
+        """What the document says was accepted, whatever else is known of it."""
+        whole = wavedocument.course_of(self.former.view.waves())
+        return {task: o for task, o in whole.outcomes.items() if o.status == SUCCEEDED and o.commit}
 
     def wave(self, wave: Wave) -> None:
         """Make the commits of a wave."""

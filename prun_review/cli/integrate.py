@@ -44,6 +44,7 @@ def register(subparsers: Any) -> None:
     add(
         "--test",
         action="append",
+        type=_command,
         metavar="CMD",
         help="a shell command to run on the whole; several may be given",
     )
@@ -60,6 +61,12 @@ def register(subparsers: Any) -> None:
         help="where all is well, bring the branch prun/<run> into the repository",
     )
     add("--json", action="store_true", help="print the wave document instead of text")
+
+
+def _command(text: str) -> str:
+    if not text.strip():
+        raise argparse.ArgumentTypeError("an empty command would pass")
+    return text
 
 
 def _times(text: str) -> int:

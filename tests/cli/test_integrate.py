@@ -15,6 +15,7 @@ import pytest
 
 from prun_review import rundir, wavedocument
 from prun_review.locks import Lock
+from prun_review.wavebeginning import Selection
 from tests.cli.driver import call
 from tests.repokit import cache_home, git
 from tests.waves.wavekit import DIR, DONE, Project, T, project
@@ -267,6 +268,43 @@ def test_a_conflict_that_the_run_settled_comes_out_the_same(tmp_path: Path) -> N
     code, out, _ = shop.integrate("--test", "grep -q TWO-deux src/shared.txt")
     assert code == 0, out
     assert shop.document["integration"]["head"] == shop.document["head"]
+
+
+def test_a_conflict_that_was_never_settled_is_a_run_that_failed_and_no_damage(tmp_path: Path) -> None:
+    made = project(
+        tmp_path,
+        T(1, 1, script=edit("two", "TWO")),
+        T(2, 1, script=edit("two", "zwei"), again="exit 3"),
+    )
+    shop = ran(made, "failed")
+    code, out, errors = shop.integrate("--apply")
+    assert code == 1, errors
+    assert out.startswith("whole: ")
+    assert shop.whole("show", f"{shop.document['integration']['head']}:src/shared.txt") == "one\nTWO\nthree"
+
+
+def test_a_run_that_went_on_from_another_one(tmp_path: Path) -> None:
+    made = project(
+        tmp_path,
+        T(1, 1, script=edit("one", "ONE")),
+        T(2, 1, script="exit 3"),
+        T(3, 1, script=edit("three", "THREE")),
+        T(4, 2, [1, 2, 3], script=f"tr A-Z a-z < src/shared.txt > src/low.txt; {DONE}"),
+    )
+    ran(made, "failed")
+    made.script(2, f"echo x > src/other.txt; {DONE}")
+    document = made.done(Selection(resume=True))
+    assert document["status"] == "completed", json.dumps(document, indent=1)
+    shop = Shop(made.root)
+    code, out, errors = shop.integrate("--test", "test -f src/other.txt && grep -q three src/low.txt")
+    assert code == 0, (out, errors)
+    assert shop.document["integration"]["head"] == document["head"]
+
+
+def test_an_empty_command_is_none(shop: Shop) -> None:
+    code, _, errors = shop.integrate("--test", " ")
+    assert code == 2
+    assert "an empty command would pass" in errors
 
 
 # --- HEAD moved -------------------------------------------------------------------------------

@@ -182,6 +182,10 @@ class Shop:
 def shop(tmp: Path, *work: tuple[str, Mapping[str, str | None]]) -> Shop:
     scene = Scene(tmp / "scene", config='cross_examine = "off"')
     scene.git("checkout", "-q", "main")
+    return shop_of(scene, tmp, *work)
+
+
+def shop_of(scene: Scene, tmp: Path, *work: tuple[str, Mapping[str, str | None]]) -> Shop:
     vault = Vault.create(tmp / "vault", ours.find(scene.path))
     waves = wave(
         Project(scene.path, vault, vault.commit_of("HEAD")), *((f"vendor-{n}", text) for n, text in work)
@@ -214,6 +218,22 @@ def test_each_vendors_piece_is_reviewed_with_its_author_told_and_both_pass(tmp_p
     assert course.waves[WAVE].status == "succeeded"
     assert not any(Path(ask["head"]).exists() for ask in here.panels.asked)
     assert _bytes(here.scene.path / ".git") == before
+
+
+def test_what_is_not_made_in_the_folder_keeps_nothing_from_passing(tmp_path: Path) -> None:
+    """A link that leaves the tree, a submodule, and names that git has to quote."""
+    scene = Scene(tmp_path / "scene", config='cross_examine = "off"')
+    scene.git("checkout", "-q", "main")
+    (scene.path / "src/out").symlink_to("/etc/hosts")
+    scene.write(
+        {'src/caf\u00e9 "q".txt': "x\n", "src/crlf.txt": "a\r\n", ".gitattributes": "* text=auto ident\n"}
+    )
+    scene.git("add", "-A")
+    scene.git("update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},lib/sub")
+    scene.git("commit", "-q", "-m", "odd")
+    here = shop_of(scene, tmp_path, ("left", NEW))
+    _, [found] = here.review()
+    assert (found.outcome, found.line) == ("PASS", "PASS (vendor-left wrote it: right alone counts)")
 
 
 def test_what_the_panel_finds_stops_the_next_wave_with_the_verdict(tmp_path: Path) -> None:
