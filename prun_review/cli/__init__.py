@@ -24,6 +24,7 @@ VERBS = (
     "run",
     "plan",
     "status",
+    "logs",
     "watch",
     "gate",
     "report",
