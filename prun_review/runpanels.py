@@ -110,7 +110,9 @@ def _document(root: Path, place: Path, exit: Exit) -> dict[str, Any]:
         return view.vouched_document()
     except (OSError, ValueError, KeyError, TypeError, PrunError) as error:
         how = exit.ended_by or f"exit status {exit.code}"
-        last = one_line(" / ".join(said.strip().splitlines()[-6:]), 1000)
+        lines = said.strip().splitlines()
+        errors = [line for line in lines if line.startswith("E ")]  # as pytest marks them
+        last = one_line(" / ".join(errors[-6:] or lines[-6:]), 1000)
         kind = PlanError if exit.code in NOT_BEGUN or exit.ended_by else InternalError
         raise kind(
             f"the review came to no document ({how}): {last or 'it said nothing'}",
