@@ -15,6 +15,7 @@ from pathlib import Path
 from prun_review import extensions, rundir, waves, wavesteps, waveunits
 from prun_review.change import Listed
 from prun_review.config import Config
+from prun_review.course import ANSWERED
 from prun_review.errors import InternalError, PrunError, RunDirError
 from prun_review.model import Acceptance, NotAsked, Plan, Result, Unit
 from prun_review.planning import Proposal
@@ -238,7 +239,8 @@ class WaveRun:
         self._kept().opened(task, result)
         vendor = self.executors[result.executor].vendor
         self._set(waves.finished(course, waveunits.outcome(name, result, vendor)))
-        self._moved((name, *self._openings.values()))
+        seen = result.status in ANSWERED  # then the dispatcher has just looked
+        self._moved((name, *self._openings.values()), fresh=not seen)
 
     def _take_errand(self, errand: Errand[Move]) -> None:
         self._errand = None
@@ -249,9 +251,9 @@ class WaveRun:
         except PrunError as error:
             self._halt(error.code, f"{errand.what} did not work: {error}")
 
-    def _moved(self, flying: Collection[str]) -> bool:
-        """Whether the user's repository is not what it was; then the run ends."""
-        found = self._site.guard()
+    def _moved(self, flying: Collection[str], *, fresh: bool = True) -> bool:
+        """Whether the user's repository is not what it was; then the run ends.  ``fresh``: look anew."""
+        found = self._site.guard() if fresh else self._site.guard.found
         if found and not self.stopped:
             named = f"; in flight: {', '.join(sorted(flying))}" if flying else ""
             self._halt(found[0].code, "; ".join(reason.text for reason in found) + named)
