@@ -184,6 +184,6 @@ def _authored(folders: Sequence[Folder], authors: Authors) -> str:
         return f"{authors.named} wrote it: nobody else was asked"
     if len(others) == 1:
         return f"{authors.named} wrote it: {others[0]} alone counts"
-    text = f"{authors.named} wrote it: {some(others)} count"
+    text = f"{authors.named} wrote it: {' and '.join(others)} count"
     alone = sum(len(f.voices(asked)) == 1 for f, asked in cases)
     return f"{text}, in {alone} of {number(len(cases), 'case')} as one voice" if alone else text

@@ -4,7 +4,7 @@ known findings stand by now."""
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -19,10 +19,12 @@ from prun_review.beginning import check
 from prun_review.config import Config, load
 from prun_review.consensus import Group
 from prun_review.errors import ConfigError, TreeError
+from prun_review.extensions import executors, manager
 from prun_review.fingerprints import core, fingerprint
 from prun_review.folding import Member
 from prun_review.keeping import acceptance
 from prun_review.model import Finding, Known, RunFacts
+from prun_review.ports import Executor
 from prun_review.remembered import Remembered, guarded, name_of, remembered
 from prun_review.renames import between
 from prun_review.settling import GONE, settle
@@ -299,10 +301,14 @@ def test_of_another_checkout_the_trusted_root_has_the_word(repo: Path, tmp_path:
         assert tree.alters == ("known.json",)
 
 
+def built_in() -> Mapping[str, Executor]:
+    return executors(manager(), Config())
+
+
 @pytest.mark.parametrize("name", ["../known.json", "/etc/known.json", "a/../../b", ".", ".."])
 def test_a_baseline_outside_of_the_trusted_root_is_refused(repo: Path, name: str) -> None:
     with pytest.raises(ConfigError, match="lies outside of the trusted root"):
-        check(load({}, {"baseline": name}), repo, ["codex", "sonnet", "ruff", "pylint", "bandit"])
+        check(load({}, {"baseline": name}), repo, built_in())
 
 
 def test_a_baseline_is_named_as_the_trusted_root_has_it(tmp_path: Path) -> None:
@@ -326,11 +332,7 @@ def test_a_baseline_in_the_head_is_refused(repo: Path, name: str) -> None:
     write(repo, {"head/known.json": baseline()})
     os.symlink("head", repo / "link")
     with pytest.raises(ConfigError, match="lies in the reviewed head"):
-        check(
-            load({}, {"baseline": name, "head": "head"}),
-            repo,
-            ["codex", "sonnet", "ruff", "pylint", "bandit"],
-        )
+        check(load({}, {"baseline": name, "head": "head"}), repo, built_in())
 
 
 def test_a_file_that_is_none_is_refused(repo: Path, tmp_path: Path) -> None:

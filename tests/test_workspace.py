@@ -703,7 +703,7 @@ class TestPlace:
             if value.startswith("/nonexistent") and os.geteuid() == 0:
                 continue  # root can make it
             scratch = Scratch(tmp_path / "repo")
-            assert scratch.path.parent == Path(f"/var/tmp/prun_review-{os.geteuid()}")
+            assert scratch.path.parent == Path(f"/var/tmp/prun_review-{os.geteuid()}-trees")
             scratch.close()
 
     def test_never_inside_the_repository(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

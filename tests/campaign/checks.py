@@ -51,6 +51,7 @@ IN_LINE = {
     "tolerated": "tolerated by policy",
     "off": "not gated by policy",
     "beside": "beside the change",
+    "authored": " wrote it: ",
 }
 """What lets a grave finding pass, and how the one line of the verdict says it."""
 

@@ -11,6 +11,7 @@ from tests.campaign.memory import remember
 from tests.campaign.runs import Run, sketch
 from tests.campaign.tape import LENGTH, Tape
 from tests.campaign.waves import examine
+from tests.campaign.written import signed
 
 
 def made(content: bytes) -> Run:
@@ -20,7 +21,7 @@ def made(content: bytes) -> Run:
     run = reviewed_change(run, draft)
     run = befall(run, draft)
     run = remember(run, draft)
-    return examine(run, draft)
+    return signed(examine(run, draft), draft)
 
 
 class Content(bytes):

@@ -240,7 +240,7 @@ def _examined(
     """One who confirms it counts as one who holds it.  Whoever depends on one who holds the highest
     severity has no say; where it depends on that one only, and confirms, both readings are no pass.
     Refuted is what nobody leaves open, and not by those alone who hold it or its twin; of several twins
-    the nearest is one, whichever that is."""
+    the nearest is one, whichever that is.  What who wrote it refutes is neither said nor left open."""
     said_of_it = heard.claims(defect.findings)
     if said_of_it is None:
         return
@@ -271,7 +271,7 @@ def _examined(
         defect.kind = "consensus" if defect.agreed == defect.severity else "contested"
         return
     own = {h.executor for h in defect.holders}
-    refuting = {n for n, word, _ in free if word == "refute"} - own
+    refuting = {n for n, word, _ in free if word == "refute"} - own - heard.authors
     if refuting and refuting <= twins:
         refuting = oracle.either("which of several is the twin", [set(), refuting])
     if refuting and not heard.left_open(defect.findings):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 
 from prun_review import (
     answers,
+    authors,
     changegate,
     covering,
     effects,
@@ -21,6 +23,7 @@ from prun_review import (
     outages,
     policy,
     ruled,
+    rulings,
     settling,
     tracking,
     verdict,
@@ -240,6 +243,44 @@ POLICY = (
     Mutant("open choices pass", without("choice-open")),
 )
 
+# --- who wrote it -----------------------------------------------------------------------------
+
+
+def _unsigned(original: Callable[..., Any]) -> Change:
+    """A function that is not told who wrote what is reviewed."""
+
+    def blind(*args: Any) -> Any:
+        return original(*(a for a in args if not isinstance(a, authors.Authors)))
+
+    return everywhere(original, blind)
+
+
+def _by_its_name(words: Sequence[str], executors: Sequence[model.ExecutorInfo], *_: Any) -> authors.Authors:
+    return authors.Authors(tuple(words), frozenset(e.name for e in executors) - set(words))
+
+
+def _folded(
+    question: rulings.Question, counted: dict[str, model.Opinion], said: Sequence[str], of: authors.Authors
+) -> str:
+    if question.kind == "same":
+        return ruled._of_pair([o.word for o in counted.values()])
+    return _OUTCOME(question, counted, said, of)
+
+
+_OUTCOME = ruled._outcome
+
+WRITTEN = (
+    Mutant("nobody wrote it", everywhere(authors.authors_of, lambda facts: authors.NOBODY)),
+    Mutant("its author is a voice", in_place(authors.Authors, "others", lambda _, names: tuple(names))),
+    Mutant("one voice is enough beside an author", in_place(folders.Folder, "quorum", lambda *_: 1)),
+    Mutant("its author refutes what is found in it", _unsigned(ruled.rulings_of), rare=True),
+    Mutant("its author looked at it", _unsigned(covering.cover)),
+    Mutant("its author stands in for who is away", _unsigned(outages.outages), rare=True),
+    Mutant("two authors fold a pair", in_place(ruled, "_outcome", _folded), rare=True),
+    Mutant("who shares its vendor did not write it", everywhere(authors.among, _by_its_name)),
+    Mutant("whom nobody knows did not write it", in_place(authors, "_known", lambda info: True), rare=True),
+)
+
 # --- the run ----------------------------------------------------------------------------------
 
 
@@ -257,4 +298,4 @@ RUN = (
     Mutant("INCOMPLETE outweighs FAIL", in_place(verdict, "_ORDER", ("PASS", "FAIL", "INCOMPLETE"))),
 )
 
-MUTANTS = (*FOUND, *WHO, *EXAMINED, *BEFORE, *ANSWERS, *POLICY, *RUN)
+MUTANTS = (*FOUND, *WHO, *EXAMINED, *BEFORE, *ANSWERS, *POLICY, *WRITTEN, *RUN)

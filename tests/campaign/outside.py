@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from prun_review.model import ChangedFile, ExecutorInfo, Result, RunFacts, Unit
 from tests.campaign.runs import Run
-from tests.campaign.whose import independent, most_independent
+from tests.campaign.whose import independent, most_independent, writers
 
 Sound = Callable[[Unit], bool]
 
@@ -55,6 +55,8 @@ def _change(run: Run, units: Sequence[Unit], sound: Sound) -> Iterator[tuple[str
             yield "INCOMPLETE", "nothing-asked"
         return
     results = {r.unit: r for r in run.results}
+    theirs = writers({u.executor for u in units}, facts)
+    units = [u for u in units if u.executor not in theirs]  # who wrote it has not looked at it
     unseen = [f for f in facts.change if not _seen(f, units, results, sound) and not _excused(f, facts)]
     if not facts.change:
         yield "INCOMPLETE", "empty-change"
@@ -107,11 +109,16 @@ def away(
     results: Mapping[str, Result],
     sound: Sound,
     infos: Mapping[str, ExecutorInfo],
-) -> tuple[set[str], set[str]]:
-    """Units whose missing answer a person answers for, and cases that stand on fewer voices for it."""
+) -> tuple[set[str], set[str], set[str]]:
+    """Units whose missing answer a person answers for, cases that stand on fewer voices for it, and those of
+    them that need no quorum: who is away would have been a voice.
+
+    Who wrote what is reviewed is no voice: it stands for nobody, and nobody waits for it.
+    """
     accepted = {a.subject for a in facts.acceptances if a.kind == "outage" and not a.expired}
     excused: set[str] = set()
     alone: set[str] = set()
+    whole: set[str] = set()
     for case in {u.case for u in units}:
         mine = [u for u in units if u.case == case]
         gone = [
@@ -122,16 +129,25 @@ def away(
             and results[u.id].status in ("failed", "not-run")
             and results[u.id].reason in AWAY
         ]
+        theirs = writers({u.executor for u in mine}, facts)
         answered = {u.executor for u in mine if sound(u)}
         missing = {u.executor for u in gone} - answered
-        if not gone or not answered or most_independent({*answered, *missing}, infos) < 2:
+        answered -= theirs
+        if not gone or not _stands(answered, missing, infos):
             continue
-        if _vendor(missing, infos) and not _vendor(answered, infos):
-            continue  # an analyser does not stand in for a vendor
         excused |= {u.id for u in gone}
         if missing and most_independent(answered, infos) < 2:
             alone.add(case)
-    return excused, alone
+            if _stands(answered, missing - theirs, infos) and missing - theirs:
+                whole.add(case)
+    return excused, alone, whole
+
+
+def _stands(there: set[str], gone: set[str], infos: Mapping[str, ExecutorInfo]) -> bool:
+    """Whether somebody is there who makes two voices with who is gone; no analyser stands for a vendor."""
+    if not there or most_independent({*there, *gone}, infos) < 2:
+        return False
+    return _vendor(there, infos) or not _vendor(gone, infos)
 
 
 def _vendor(names: set[str], infos: Mapping[str, ExecutorInfo]) -> bool:

@@ -19,7 +19,7 @@ from tests.campaign.laid import Laid, lay
 from tests.campaign.oracle import Oracle, readings
 from tests.campaign.runs import Run
 from tests.campaign.spoken import hear
-from tests.campaign.whose import ORDER, most_independent, rank
+from tests.campaign.whose import ORDER, most_independent, rank, writers
 
 QUORUM = "one-vendor"
 """The code of a case that too few answered."""
@@ -63,6 +63,8 @@ def _say(run: Run, oracle: Oracle) -> Said:
     for folder in judged:
         said.codes |= {(outcome, code, folder.name) for outcome, code in folder.codes}
         said.remarks |= folder.remarks
+    if run.facts.authors:
+        said.remarks.add("authored")
     blocking = [(d, o) for f in judged for d, o in f.blocking]
     reported = {f.name for f in folders if f.policy.mode == "report"}
     for outcome, folder_name in carried(run, blocking, [d for f in judged for d in f.defects]):
@@ -113,6 +115,8 @@ class Judged:
     """Units whose missing answer a person answers for."""
     alone: set[str]
     """Cases that stand on fewer voices because of that."""
+    whole: set[str]
+    """Those of them that need no quorum."""
     codes: set[tuple[str, str]] = field(default_factory=set)
     remarks: set[str] = field(default_factory=set)
     blocking: list[tuple[Defect, str]] = field(default_factory=list)
@@ -122,13 +126,13 @@ class Judged:
         """With all that its results hold."""
         units = [u for u in run.plan.units if u.folder == name]
         policy = run.facts.folders.get(name, run.facts.gate)
-        heard = hear(run.examination, infos)
+        heard = hear(run.examination, run.facts)
         found: list[Defect] = []
         for case in dict.fromkeys(u.case for u in units):
             ids = list(dict.fromkeys(u.id for u in units if u.case == case))
             found += defects(case, [laid.of[i] for i in ids if i in laid.of], infos, heard, oracle)
-        excused, alone = outside.away(run.facts, units, laid.of, laid.sound, infos)
-        return cls(name, policy, units, laid, run, infos, found, excused, alone)
+        excused, alone, whole = outside.away(run.facts, units, laid.of, laid.sound, infos)
+        return cls(name, policy, units, laid, run, infos, found, excused, alone, whole)
 
     def judge(self, oracle: Oracle) -> None:
         """Everything that a folder is judged by."""
@@ -155,11 +159,23 @@ class Judged:
                 self.codes.add(("INCOMPLETE", "unknown-severity"))
 
     def _quorum(self, oracle: Oracle) -> None:
-        needed = self.policy.quorum or (1 if self.policy.rule == "single" else 2)
+        named = bool(self.run.facts.authors)
         for case in {u.case for u in self.units}:
-            answered = [u.executor for u in self.units if u.case == case and self.laid.sound(u)]
-            if case in self.alone:
+            asked = {u.executor for u in self.units if u.case == case}
+            voices = asked - writers(asked, self.run.facts)
+            answered = [
+                u.executor
+                for u in self.units
+                if u.case == case and self.laid.sound(u) and u.executor in voices
+            ]
+            if case in self.whole:
                 continue
+            if named and not answered:
+                self.codes.add(("INCOMPLETE", "author-only"))
+                continue
+            needed = self.policy.quorum or (1 if self.policy.rule == "single" else 2)
+            if named and not self.policy.quorum and most_independent(voices, self.infos) < 2:
+                needed = 1
             there = most_independent(answered, self.infos)
             if there < needed:
                 missing = any(self.laid.trouble(u) and u.id not in self.excused for u in self.units)

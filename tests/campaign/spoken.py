@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from prun_review.model import ExecutorInfo, Finding, Opinion
+from prun_review.model import ExecutorInfo, Finding, Opinion, RunFacts
 from prun_review.rulings import Examination, Question
-from tests.campaign.whose import independent
+from tests.campaign.whose import independent, writers
 
 
 @dataclass
@@ -15,6 +15,8 @@ class Heard:
     """Every question of an examination, with the answers that are to be relied on."""
 
     infos: Mapping[str, ExecutorInfo]
+    authors: set[str] = field(default_factory=set)
+    """Examiners that wrote what is reviewed."""
     said: list[tuple[Question, dict[str, Opinion]]] = field(default_factory=list)
     words: dict[str, list[str]] = field(default_factory=dict)
     """Question -> the words of all answers to it, proven or not; of a broken one "cannot-tell"."""
@@ -27,6 +29,8 @@ class Heard:
                 for word, outcome in (("yes", "match"), ("no", "distinct")):
                     agree = [n for n in names if opinions[n].word == word]
                     other = [n for n in names if opinions[n].word not in (word, "cannot-tell")]
+                    if word == "yes" and set(agree) <= self.authors:
+                        continue
                     if not other and any(self._free(a, b) for a in agree for b in agree):
                         return outcome
         return ""
@@ -50,9 +54,10 @@ class Heard:
         return independent(one, other, self.infos)
 
 
-def hear(examination: Examination, infos: Mapping[str, ExecutorInfo]) -> Heard:
+def hear(examination: Examination, facts: RunFacts) -> Heard:
     """What is to be relied on: one valid answer of a planned unit, with a quote that the tree holds."""
-    heard = Heard(infos)
+    names = {u.executor for u in examination.plan.units}
+    heard = Heard({e.name: e for e in facts.executors}, writers(names, facts))
     for question in examination.questions:
         opinions = {}
         for unit in examination.plan.units:

@@ -13,6 +13,7 @@ from tests.campaign.size import JOBS, RUNS, SEED, WHOLE
 
 CODES = frozenset(
     (
+        "author-only",
         "brief",
         "carried",
         "changes-review",
@@ -51,6 +52,7 @@ CODES = frozenset(
         "unresolved",
         "(accepted)",
         "(acceptance-expired)",
+        "(authored)",
         "(beside)",
         "(carried-settled)",
         "(changes-review)",
@@ -84,6 +86,7 @@ COMMON = frozenset(
         "uncertain",
         "unresolved",
         "(accepted)",
+        "(authored)",
         "(known)",
     )
 )

@@ -59,7 +59,7 @@ class _Wave:
 
     def defects(self) -> list[Defect]:
         """What the cases hold, given what was answered so far."""
-        heard: Heard = hear(self.examination, self.infos)
+        heard: Heard = hear(self.examination, self.run.facts)
         found: list[Defect] = []
         for case in dict.fromkeys(u.case for u in self.run.plan.units):
             ids = dict.fromkeys(u.id for u in self.run.plan.units if u.case == case)

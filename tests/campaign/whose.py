@@ -1,10 +1,10 @@
-"""The model of severities and of who is independent of whom, in the plainest way."""
+"""The model of severities, of who is independent of whom and of who wrote it, in the plainest way."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from prun_review.model import ExecutorInfo
+from prun_review.model import ExecutorInfo, RunFacts
 
 ORDER = ("info", "low", "medium", "high", "critical")
 
@@ -30,6 +30,32 @@ def independent(one: str, other: str, infos: Mapping[str, ExecutorInfo]) -> bool
     """Different vendors and different lineages, all four of them known."""
     mine, theirs = names_of(infos.get(one)), names_of(infos.get(other))
     return one != other and bool(mine) and bool(theirs) and not mine & theirs
+
+
+def writers(names: Iterable[str], facts: RunFacts) -> set[str]:
+    """Those of these executors that an author's are, or may be.
+
+    Where somebody is named: who has that name, vendor or lineage, who shares vendor or lineage with one
+    that has, and everybody of whom nobody knows vendor or lineage.
+    """
+    if not facts.authors:
+        return set()
+    infos = {e.name: e for e in facts.executors}
+    words = {word.strip().lower() for word in facts.authors}
+    family = words | set(facts.authors_kin)
+    for info in infos.values():
+        if words & (names_of(info) | {info.name.lower(), *_halves(info)}):
+            family |= _halves(info)
+    return {
+        name
+        for name in names
+        if not names_of(infos.get(name)) or name.lower() in words or names_of(infos.get(name)) & family
+    }
+
+
+def _halves(info: ExecutorInfo) -> set[str]:
+    """Vendor and lineage, as far as they are known."""
+    return {info.vendor.strip().lower(), info.lineage.strip().lower()} - {""}
 
 
 def most_independent(names: Iterable[str], infos: Mapping[str, ExecutorInfo]) -> int:
