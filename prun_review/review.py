@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from prun_review import beginning, document, extensions, pacing, rundir
+from prun_review import beginning, document, extensions, jsonvalues, pacing, patchrows, rundir
 from prun_review.brakes import Brakes, backoff
 from prun_review.change import Listed
 from prun_review.config import Config
@@ -489,6 +489,7 @@ class Review:
         built = document.build(
             facts, self.plan, list(self.results.values()), same=same, examination=self.examination
         )
+        built |= jsonvalues.clean(patchrows.told(self.plan, list(self.results.values()), store.patch_of))
         store.write_document(built)
         renderers = extensions.renderers(self.extensions)
         text = write_reports(self.root, store, built, renderers, self.config.report, detail)
