@@ -105,8 +105,6 @@ def _by_vendor(
         # Whether scopes are kept was decided when the wave was put together; here only the whole counts.
         changes = [change_of(replace(tasks[o.task], scope=Scope()), o) for o in outcomes]
         joined = join(vault, tip, changes)
-        if joined.conflicts:
-            return ()
         found.append(Piece(vendor, tuple(o.task for o in outcomes), tip, joined.head))
         tip = joined.head
     return tuple(found) if vault.tree_of(tip) == vault.tree_of(held.head) else ()

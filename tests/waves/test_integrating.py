@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from prun_review.integrating import Change, join, put_together
+from prun_review.integrating import Change, join, outside, put_together
 from prun_review.tasks import FAILED, PENDING, Scope
 from tests.repokit import git
 from tests.waves.changekit import Project, Text, Waves, edited, project, scope, titled
@@ -197,6 +197,25 @@ def test_who_changed_nothing_is_accepted_with_the_tip_that_it_met(here: Project)
     joined = waves.join(1)
     assert joined.commits["task-001"] == here.base
     assert joined.commits["task-002"] == joined.head != here.base
+
+
+def test_who_changed_nothing_after_others_met_their_tip(here: Project) -> None:
+    joined = two(here, {"README": "x\n"}, {}).join(1)
+    assert joined.commits["task-002"] == joined.commits["task-001"] == joined.head
+
+
+@pytest.mark.parametrize(
+    ("of", "paths", "beyond"),
+    [
+        (scope(), {"shop/a.py", "README"}, ()),
+        (scope(boundary=("b*",)), {"shop/a.py", "shop/b.py", "bin"}, ("shop/b.py",)),
+        (scope(modify=("**",)), {"shop/a.py", "README"}, ("README",)),
+        (scope(create=("a.py",)), {"shop/a.py", "shop/c.py", "a.py"}, ("a.py", "shop/c.py")),
+        (scope(modify=("a.py",), boundary=("**",)), {"shop/a.py"}, ("shop/a.py",)),
+    ],
+)
+def test_what_a_task_must_not_touch(of: Scope, paths: set[str], beyond: tuple[str, ...]) -> None:
+    assert outside(task("001", 1, scope=of), paths, "shop/") == beyond
 
 
 def test_a_later_wave_starts_from_what_the_earlier_one_came_to(here: Project) -> None:

@@ -99,6 +99,19 @@ def test_what_builds_on_another_vendors_work_stays_behind_it(here: Project) -> N
     assert cut(waves) == [("openai", ("task-001",)), ("anthropic", ("task-002",)), ("openai", ("task-003",))]
 
 
+def test_what_would_come_to_another_whole_in_another_order_stays_where_it_is(here: Project) -> None:
+    """The third takes back what the second did: before it, there is nothing to be taken back."""
+    work = [("codex", {"README": "x\n"}), ("sonnet", {"shop/cart.py": edited(3, to="two")})]
+    tasks = [task("001", WAVE), task("002", WAVE), task("003", WAVE)]
+    waves = Waves.of(here, manifest(*tasks, panel=[WAVE]))
+    for one, (executor, text) in zip(tasks, [*work, ("codex", {"shop/cart.py": edited(3)})], strict=True):
+        waves.work(one.id, text, executor)
+    assert len(waves.join(WAVE).conflicts) == 1
+    waves.work("task-003", {"shop/cart.py": edited(), "shop/new.py": "new\n"}, "codex")
+    waves.join(WAVE)
+    assert cut(waves) == [("openai", ("task-001",)), ("anthropic", ("task-002",)), ("openai", ("task-003",))]
+
+
 def test_commits_of_nobody_are_refused(here: Project) -> None:
     waves = wave(here, ("codex", {"README": "x\n"}), ("sonnet", {"shop/new.py": "y\n"}))
     held = waves.course.waves[WAVE]
