@@ -40,6 +40,8 @@ OF_REVIEWS = (
 """Options that ask for something that a run of waves does not do."""
 OF_WAVES = ("jobs", "timeout")
 """Options that mean a key of the table of waves here."""
+SHOWN = 12
+"""Lines of what a failed validation printed."""
 
 
 def settings(config: pytest.Config, where: Scope, given: Mapping[str, Any]) -> tuple[Path, Config, Selection]:
@@ -104,8 +106,20 @@ class WaveSession(ReviewSession):
         return f"{self.folder}::{task}" if node == self.node else nodeid
 
     def failure(self, outcome: Outcome) -> str:
-        """The line that says how many tasks are not done."""
-        return outcome.verdict.line or outcome.verdict.outcome
+        """How many tasks are done, and each wave that did not pass what came after its tasks."""
+        waves = (_unproven(wave) for wave in outcome.document["waves"])
+        return "\n".join([outcome.verdict.line or outcome.verdict.outcome, *filter(None, waves)])
 
     def _silent_files(self, proposals: Sequence[Proposal]) -> list[str]:
         return []
+
+
+def _unproven(wave: Mapping[str, Any]) -> str:
+    """Why a wave is not what it should be although its tasks are done; empty for any other."""
+    if wave["reason"] == "validation":
+        check = wave["validation"] or {}
+        how = check.get("ended_by") or f"exit {check.get('code')}"
+        said = "".join(f"\n    {line}" for line in check.get("said", "").splitlines()[-SHOWN:])
+        return f"wave {wave['number']}: its validation failed ({how}): {wave['names']['validation']}{said}"
+    lines = [f"wave {wave['number']}: {review['line']}" for review in wave["reviews"]]
+    return "\n".join(lines) if wave["reason"] == "panel" else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
@@ -9,6 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.plugin.waving import SCOPE, Waving, commit, ids, waving
+from tests.process.trees import until
 from tests.waves.wavekit import DIR, DONE, T, project, states
 
 
@@ -239,3 +241,32 @@ def test_where_all_tasks_are_skipped_none_is_done_and_it_is_not_green(
     assert (ran.code, ran.counts) == (1, {"skipped": 2, "failed": 1})
     assert "every task that was selected is skipped by a mark" in ran.out
     assert two.asked() == []
+
+
+def test_a_validation_that_fails_is_told_and_ends_it_although_every_task_passed(tmp_path: Path) -> None:
+    made = project(tmp_path, task(1, 1), task(2, 2, 1), validation={1: "echo it is not whole; exit 5"})
+    with waving(made) as pytest_in:
+        ran = pytest_in.run(DIR, "-v", "-rs")
+        assert ran.outcomes() == {"task-001": "PASSED", "task-002": "SKIPPED"}
+        assert ran.code == 1
+        told = "wave 1: its validation failed (exit 5): echo it is not whole; exit 5\n    it is not whole\n"
+        assert told in ran.out
+        assert f"{DIR}/tasks/task-002-part.md:1: validation: " in ran.out
+        assert pytest_in.asked() == ["task-001"]
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+def test_ctrl_c_ends_what_runs_and_leaves_an_end_of_the_run(tmp_path: Path, workers: tuple[str, ...]) -> None:
+    ready = tmp_path / "ready"
+    long = f"echo $$ > {ready}.new; mv {ready}.new {ready}; while true; do sleep 0.1; done"
+    made = project(tmp_path, task(1, 1, script=long), task(2, 2, 1))
+    with waving(made) as pytest_in, pytest_in.started(DIR, *workers) as process:
+        until(lambda: ready.exists() or process.poll() is not None, 60)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == pytest.ExitCode.INTERRUPTED
+        pid = int(ready.read_text())
+        until(lambda: not Path(f"/proc/{pid}").exists(), 20)
+        document = pytest_in.report()
+        assert document["status"] == "stopped"
+        assert states(document)["002"] == "not-run:stopped"
+        assert pytest_in.asked() == ["task-001"]

@@ -55,24 +55,31 @@ class Waving:
     made: Project
     cache: Path
 
-    def run(self, *args: str, cwd: Path | None = None, **env: str) -> Ran:
+    def run(self, *args: str, cwd: Path | None = None) -> Ran:
         """``pytest ARGS``."""
-        surroundings = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "COLUMNS": "200", **env}
+        argv, kwargs = self._command(args)
+        kwargs["cwd"] = cwd or self.made.root
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=120, check=False, **kwargs)
+        return Ran(done.returncode, done.stdout, done.stderr)
+
+    @contextmanager
+    def started(self, *args: str) -> Iterator[subprocess.Popen[bytes]]:
+        """The same, running; it is ended afterwards, and its output is not kept."""
+        argv, kwargs = self._command(args)
+        null = subprocess.DEVNULL
+        with subprocess.Popen(argv, stdout=null, stderr=null, start_new_session=True, **kwargs) as process:
+            try:
+                yield process
+            finally:
+                process.kill()
+
+    def _command(self, args: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
+        surroundings = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "COLUMNS": "200"}
         surroundings["XDG_CACHE_HOME"] = str(self.cache)
         for name in ("PYTHONDONTWRITEBYTECODE", "PYTEST_ADDOPTS"):
             surroundings.pop(name, None)
-        surroundings |= env
-        plugins = ["-p", "prun_review.plugin", "-p", "xdist"]
-        done = subprocess.run(
-            [sys.executable, "-m", "pytest", *plugins, *args],
-            cwd=cwd or self.made.root,
-            env=surroundings,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
-        return Ran(done.returncode, done.stdout, done.stderr)
+        argv = [sys.executable, "-m", "pytest", "-p", "prun_review.plugin", "-p", "xdist", *args]
+        return argv, {"cwd": self.made.root, "env": surroundings, "stdin": subprocess.DEVNULL}
 
     def asked(self) -> list[str]:
         """The tasks that workers were started for, as far as the last one tells."""
