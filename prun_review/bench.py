@@ -75,7 +75,7 @@ def commit_of(vault: Vault, ground: Ground) -> str:
         commit = vault.commit(tree, (commit,), "what the work tree holds\n")
     if not ground.repository.prefix:
         return commit
-    return vault.commit(vault.tree_of(f"{tree}:{ground.repository.prefix.rstrip('/')}"), (), "the folder\n")
+    return vault.commit(vault.folder(tree, ground.repository.prefix.rstrip("/")), (), "the folder\n")
 
 
 @dataclass

@@ -148,14 +148,17 @@ class Vault:
         return max(self._dates[commit] for commit in commits)
 
     def tree_of(self, commit: str) -> str:
-        """SHA of the tree of a commit, of a tree, or of the folder in ``TREE:folder``; ``TreeError``
-        for anything else."""
+        """SHA of the tree of a commit, or of a tree: itself; ``TreeError`` for anything else."""
         if commit in self._trees:
             return self._trees[commit]
         tree = self._word("rev-parse", "--verify", "--end-of-options", f"{commit}^{{tree}}")
         if git.SHA.fullmatch(commit):
             self._trees[commit] = self._trees[tree] = tree
         return tree
+
+    def folder(self, tree: str, name: str) -> str:
+        """SHA of the tree of a folder in a tree; ``TreeError`` where there is none."""
+        return self._word("rev-parse", "--verify", "--end-of-options", f"{tree}:{name}")
 
     def entries(self, tree: str) -> list[Entry]:
         """All that a tree or commit lists, with sizes where the content is here."""

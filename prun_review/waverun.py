@@ -354,18 +354,17 @@ class WaveRun:
 
     def discard(self) -> None:
         """Remove the run directory of a session that only looked."""
-        if self.store is not None and not self.started:
-            self.store.discard()
-            self.store = None
         self.close()
 
     def close(self) -> None:
-        """End everything that this run started; harmless when called again."""
-        self.stop("closed", "the session ended")
-        if self._keeper is not None:
+        """End everything that this run started; harmless when called again.  Of a run that never began
+        nothing is left: it would be taken for a review that was killed."""
+        if self.started:
+            self.stop("closed", "the session ended")
             self._site.close()
         if self.store is not None:
-            self.store.close()
+            self.store.close() if self.started else self.store.discard()
+        self.store = self.store if self.started else None
 
     # --- small things -----------------------------------------------------------------------
 

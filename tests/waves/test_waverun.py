@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from prun_review import rundir, wavedocument
-from prun_review.errors import ConfigError, PlanError
+from prun_review.errors import ConfigError, ExecutorError, PlanError
 from prun_review.rundir import RunView
 from prun_review.vault import Vault
 from prun_review.wavebeginning import Selection
@@ -406,6 +406,16 @@ def test_everything_that_is_wrong_is_told_and_nothing_is_made(tmp_path: Path) ->
         file.unlink()
     with pytest.raises(ConfigError, match="there is no task to run"):
         made.done()
+
+
+def test_a_run_that_cannot_begin_leaves_nothing(tmp_path: Path) -> None:
+    config = '[tool.prun_review.executor.gone]\ntype = "command"\nvendor = "b"\nlineage = "b"\n'
+    config += 'contracts = ["task"]\nargv = ["/nowhere/of/that/name"]\n'
+    made = project(tmp_path, T(1, 1), config=config)
+    with pytest.raises(ExecutorError, match="/nowhere/of/that/name"):
+        made.done(executor="gone")
+    assert list(rundir.stored(made.root)) == []
+    assert made.done()["status"] == "completed"
 
 
 def test_a_worker_sees_no_more_of_the_environment_than_reviewers_do(tmp_path: Path) -> None:
