@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,11 @@ import pytest
 
 from prun_review import rundir, wavedocument
 from prun_review.errors import ConfigError, ExecutorError, PlanError
+from prun_review.planning import Proposal
 from prun_review.rundir import RunView
 from prun_review.vault import Vault
 from prun_review.wavebeginning import Selection
+from prun_review.wavetaking import newest
 from tests.repokit import cache_home
 from tests.waves.wavekit import DIR, DONE, Project, T, drain, project, states
 
@@ -57,6 +60,7 @@ def test_what_depends_on_a_failure_is_skipped_and_all_else_goes_on(tmp_path: Pat
     [path] = rundir.stored(made.root)
     assert RunView(path).waves() == document
     vault = Vault.open(path / "git")
+    assert vault.run("rev-parse", f"refs/heads/prun/{path.name}").decode().strip() == document["head"]
     held = {e.name.decode() for e in vault.entries(document["head"])} & {f"task-00{n}.txt" for n in range(6)}
     assert held == {"task-001.txt", "task-003.txt", "task-005.txt"}
     assert made.lines[-1] == "[PROGRESS] execution status=failed"
@@ -88,23 +92,33 @@ def test_a_bare_python_expression_validates(tmp_path: Path) -> None:
     assert document["status"] == "completed"
 
 
+def shared(made: Project, document: dict[str, Any]) -> str:
+    """The file that all edit, as it is in the whole."""
+    vault = Vault.open(next(rundir.stored(made.root)) / "git")
+    entries = [e for e in vault.entries(document["head"]) if e.name == b"src/shared.txt"]
+    return b"".join(vault.contents(entries)).decode()
+
+
 FIRST = f"sed -i s/two/2/ src/shared.txt; {DONE}"
 SECOND = f"sed -i s/two/zwei/ src/shared.txt; {DONE}"
 
 
 @pytest.mark.parametrize(
-    ("again", "ends"),
+    ("again", "ends", "whole"),
     [
-        (f"sed -i 's/^2$/2 zwei/' src/shared.txt; {DONE}", "succeeded:ok"),
-        (f"git show HEAD:src/shared.txt | sed s/2/zwei/ > src/shared.txt; {DONE}", "succeeded:ok"),
-        ("exit 0", "failed:no-marker"),
+        (f"sed -i 's/^2$/2 zwei/' src/shared.txt; {DONE}", "succeeded:ok", "2 zwei"),
+        (f"git show HEAD:src/shared.txt | sed s/2/zwei/ > src/shared.txt; {DONE}", "succeeded:ok", "zwei"),
+        ("exit 0", "failed:no-marker", "2"),
     ],
 )
-def test_of_two_who_edit_the_same_lines_one_is_opened_again(tmp_path: Path, again: str, ends: str) -> None:
+def test_of_two_who_edit_the_same_lines_one_is_opened_again(
+    tmp_path: Path, again: str, ends: str, whole: str
+) -> None:
     made = project(tmp_path, T(1, 1, script=FIRST), T(2, 1, script=SECOND, again=again), T(3, 2, [2]))
     document = made.done()
     assert states(document)["001"] == "succeeded:ok"
     assert states(document)["002"] == ends
+    assert shared(made, document) == f"one\n{whole}\nthree\n"
     second = document["tasks"][1]
     assert (second["reopened"], second["attempts"]) == (1, 2)
     assert second["unit"].startswith("TS-0009-shop-task-002-part-hand-2-")
@@ -257,6 +271,54 @@ def test_only_some_tasks(tmp_path: Path) -> None:
         **{"003": "succeeded:ok", "004": "not-run:not-selected"},
     }
     assert document["status"] == "partial"
+
+
+def asked(*numbers: int, **more: str) -> list[Proposal]:
+    ids = [f"{DIR}::task-{n:03}-part" for n in numbers]
+    return [Proposal(i, i, DIR, "hand", **more) for i in ids]  # type: ignore[arg-type]
+
+
+def test_what_pytest_selects_and_what_of_it_cannot_be_run(tmp_path: Path) -> None:
+    made = project(tmp_path, T(1, 1), T(2, 1), T(3, 2, [1]), T(4, 3, [3]), T(5, 2, [2]))
+    run = made.run()
+    try:
+        run.start(
+            [*asked(2, 3, 4, 5), *asked(1, not_asked="skipped", text="by its mark")], say=made.told.append
+        )
+        drain(run)
+        outcome = run.finish(reported={unit.id for unit in run.plan.units})
+    finally:
+        run.close()
+    assert [n.reason for n in run.plan.not_asked] == ["skipped"]
+    ends = {r.unit[-8:-5]: (r.status, r.reason, r.message) for r in run.results.values()}
+    assert ends["002"][:2] == ends["005"][:2] == ("valid", "ok")
+    missing = "it needs task-{}-part, which is neither selected nor done"
+    assert ends["003"] == ("not-run", "dependency", missing.format("001"))
+    assert ends["004"] == ("not-run", "dependency", missing.format("003"))
+    assert [unit.id[-8:-5] for unit in run.plan.units] == ["002", "003", "005", "004"]
+    assert outcome.verdict.outcome == "INCOMPLETE"
+    assert outcome.document["status"] == "partial"
+
+
+def test_a_task_that_no_report_spoke_of_is_missing(tmp_path: Path) -> None:
+    made = project(tmp_path, T(1, 1), T(2, 1))
+    for reported, expected in (({1, 2}, "PASS"), ({1}, "INCOMPLETE")):
+        run = made.run()
+        try:
+            run.start(asked(1, 2), say=made.told.append)
+            drain(run)
+            spoken = {f"{DIR}::task-00{n}-part" for n in reported}
+            assert run.finish(reported=spoken).verdict.outcome == expected
+        finally:
+            run.close()
+
+
+def test_the_former_run_is_one_of_the_same_directory(tmp_path: Path) -> None:
+    made = project(tmp_path, T(1, 1))
+    made.done()
+    shutil.copytree(made.directory, made.directory.with_name("TS-0010-other"))
+    assert newest(made.root, DIR) == next(rundir.stored(made.root))
+    assert newest(made.root, "parallel/TS-0010-other") is None
 
 
 def test_another_head_needs_another_run(tmp_path: Path) -> None:
