@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -181,35 +180,8 @@ def test_json_is_the_document_and_nothing_else(shop: Shop) -> None:
 
 def test_tests_of_the_configuration_run_unless_others_are_named(shop: Shop) -> None:
     table = shop.root / "pyproject.toml"
-    table.write_text(
-        table.read_text().replace("[tool.prun_review.waves]", '[tool.prun_review.waves]\ntests = ["false"]')
-    )
-    assert shop.integrate()[0] == 1
-    assert shop.document["integration"]["message"] == "did not pass on the whole: false"
-    assert shop.integrate("--test", "true")[0] == 0
-
-
-def test_each_command_finds_fresh_files(shop: Shop) -> None:
-    code, out, _ = shop.integrate("--test", "touch left", "--test", "test ! -e left")
-    assert code == 0, out
-
-
-# --- what is not well -------------------------------------------------------------------------
-
-
-def test_two_green_branches_are_not_a_green_merge(tmp_path: Path) -> None:
-    """One renames a function with all its callers, the other calls it anew: git sees no conflict."""
-    python = f"PYTHONPATH=src {sys.executable}"
-    files = {"src/lib.py": LIB, "src/used.py": USED}
-    rename = f"sed -i s/price/cost/ src/lib.py src/used.py; {DONE}"
-    caller = f"cp src/used.py src/more.py; {DONE}"
-    made = project(
-        tmp_path,
-        T(1, 1, script=rename, front=f"verify: ['{python} src/used.py']\n"),
-        T(2, 1, script=caller, front=f"verify: ['{python} src/more.py']\n"),
-        files=files,
-    )
-    shop = ran(made)
+    other = table.read_text().replace('executor = "hand"', 'executor = "other"')  # who did it before, does it
+    table.write_text(f"{other}\n{OTHER}")
     before = contents(shop.root / ".git")
     code, out, errors = shop.integrate(
         "--apply", "--test", f"for f in src/*.py; do {python} $f || exit 1; done"
@@ -345,6 +317,16 @@ def test_head_moved_into_the_way_and_the_conflict_is_named(shop: Shop) -> None:
     assert shop.integrate("--onto", "HEAD~1")[0] == 0
 
 
+OTHER = """\
+[tool.prun_review.executor.other]
+type = "command"
+vendor = "other"
+lineage = "other"
+contracts = ["task"]
+argv = ["/bin/false"]
+"""
+
+
 def clashing(tmp: Path, again: str, **more: Any) -> Shop:
     """A run whose first task clashes with what the user commits meanwhile, and what it does when it is asked
     again; the second builds on it."""
@@ -360,6 +342,10 @@ def clashing(tmp: Path, again: str, **more: Any) -> Shop:
 
 def test_a_task_is_done_again_where_that_is_asked_for(tmp_path: Path) -> None:
     shop = clashing(tmp_path, edit("eins", "EINS"))
+    table = shop.root / "pyproject.toml"
+    table.write_text(
+        table.read_text().replace('executor = "hand"', 'executor = "codex"')
+    )  # who did it before, does it
     before = contents(shop.root / ".git")
     assert shop.integrate()[0] == 1  # it is not asked for
     assert not list((tmp_path / "scripts").glob("*.2.prompt"))
@@ -613,8 +599,13 @@ def test_a_run_that_came_with_the_repository_is_refused(shop: Shop) -> None:
 
 def test_a_project_below_the_root_of_its_repository(tmp_path: Path) -> None:
     """Scopes, contracts and commands start at the project."""
+    contract = f"{DIR}/contracts/types.py"
     made = project(
-        tmp_path, T(1, 1, script=f"echo x > task-001.txt; {DONE}"), validation={1: "test -f src/shared.txt"}
+        tmp_path,
+        T(1, 1, scope="## Scope\nCREATE: task-001.txt", front="contracts: [contracts/types.py]\n"),
+        T(2, 2),
+        validation={1: "test -f src/shared.txt"},
+        files={contract: "X = 1\n"},
     )
     top = tmp_path / "top"
     top.mkdir()
@@ -624,8 +615,13 @@ def test_a_project_below_the_root_of_its_repository(tmp_path: Path) -> None:
     git(top, "add", "-A")
     git(top, "commit", "-q", "-m", "all")
     made.root = top / "shop"
-    made.script(1, f"cd shop; echo x > task-001.txt; cd ..; {DONE}")
+    made.script(1, f"echo x > shop/task-001.txt; {DONE}")
+    made.script(2, f"echo x > shop/task-002.txt; {DONE}")
     shop = ran(made)
     code, out, errors = shop.integrate("--test", "test -f task-001.txt", "--apply")
     assert code == 0, (out, errors)
     assert git(top, "show", f"prun/{shop.id}:shop/task-001.txt") == "x"
+    made.script(2, f"echo x >> shop/{contract}; {DONE}")
+    shop = ran(made)
+    assert shop.integrate()[0] == 1
+    assert shop.document["integration"]["message"] == "the contract contracts/types.py was changed"
