@@ -270,3 +270,19 @@ def test_ctrl_c_ends_what_runs_and_leaves_an_end_of_the_run(tmp_path: Path, work
         assert document["status"] == "stopped"
         assert states(document)["002"] == "not-run:stopped"
         assert pytest_in.asked() == ["task-001"]
+
+
+def test_the_item_of_a_killed_worker_is_judged_once_more(two: Waving) -> None:
+    hook = f"""\
+import os, pathlib, signal
+
+def pytest_runtest_setup(item):
+    mark = pathlib.Path({str(two.made.scripts / "killed")!r})
+    if "001" in item.name and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+    commit(two.made, {"conftest.py": hook})
+    ran = two.run(DIR, "-n", "2", "--max-worker-restart=4")
+    assert (ran.code, ran.counts.get("passed"), ran.counts.get("failed")) == (0, 2, None)
+    assert (two.made.scripts / "killed").exists()
