@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -180,8 +181,35 @@ def test_json_is_the_document_and_nothing_else(shop: Shop) -> None:
 
 def test_tests_of_the_configuration_run_unless_others_are_named(shop: Shop) -> None:
     table = shop.root / "pyproject.toml"
-    other = table.read_text().replace('executor = "hand"', 'executor = "other"')  # who did it before, does it
-    table.write_text(f"{other}\n{OTHER}")
+    table.write_text(
+        table.read_text().replace("[tool.prun_review.waves]", '[tool.prun_review.waves]\ntests = ["false"]')
+    )
+    assert shop.integrate()[0] == 1
+    assert shop.document["integration"]["message"] == "did not pass on the whole: false"
+    assert shop.integrate("--test", "true")[0] == 0
+
+
+def test_each_command_finds_fresh_files(shop: Shop) -> None:
+    code, out, _ = shop.integrate("--test", "touch left", "--test", "test ! -e left")
+    assert code == 0, out
+
+
+# --- what is not well -------------------------------------------------------------------------
+
+
+def test_two_green_branches_are_not_a_green_merge(tmp_path: Path) -> None:
+    """One renames a function with all its callers, the other calls it anew: git sees no conflict."""
+    python = f"PYTHONPATH=src {sys.executable}"
+    files = {"src/lib.py": LIB, "src/used.py": USED}
+    rename = f"sed -i s/price/cost/ src/lib.py src/used.py; {DONE}"
+    caller = f"cp src/used.py src/more.py; {DONE}"
+    made = project(
+        tmp_path,
+        T(1, 1, script=rename, front=f"verify: ['{python} src/used.py']\n"),
+        T(2, 1, script=caller, front=f"verify: ['{python} src/more.py']\n"),
+        files=files,
+    )
+    shop = ran(made)
     before = contents(shop.root / ".git")
     code, out, errors = shop.integrate(
         "--apply", "--test", f"for f in src/*.py; do {python} $f || exit 1; done"
@@ -317,7 +345,7 @@ def test_head_moved_into_the_way_and_the_conflict_is_named(shop: Shop) -> None:
     assert shop.integrate("--onto", "HEAD~1")[0] == 0
 
 
-OTHER = """\
+OTHER = """
 [tool.prun_review.executor.other]
 type = "command"
 vendor = "other"
@@ -342,10 +370,8 @@ def clashing(tmp: Path, again: str, **more: Any) -> Shop:
 
 def test_a_task_is_done_again_where_that_is_asked_for(tmp_path: Path) -> None:
     shop = clashing(tmp_path, edit("eins", "EINS"))
-    table = shop.root / "pyproject.toml"
-    table.write_text(
-        table.read_text().replace('executor = "hand"', 'executor = "codex"')
-    )  # who did it before, does it
+    table = shop.root / "pyproject.toml"  # who did it before, does it, whoever does tasks now
+    table.write_text(table.read_text().replace('executor = "hand"', 'executor = "other"') + OTHER)
     before = contents(shop.root / ".git")
     assert shop.integrate()[0] == 1  # it is not asked for
     assert not list((tmp_path / "scripts").glob("*.2.prompt"))
