@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -14,7 +15,7 @@ from prun_review.errors import PrunError
 from prun_review.model import Result, Unit, Usage
 from prun_review.renderers import progresslines
 from prun_review.renderers.json import dumps
-from prun_review.tasks import NOT_RUN, RUNNING, SUCCEEDED, Course, Outcome, Task
+from prun_review.tasks import NOT_RUN, PENDING, RUNNING, SUCCEEDED, Course, Outcome, Task
 from prun_review.wavebeginning import Site
 from prun_review.wavelogs import Logs
 
@@ -43,6 +44,8 @@ class Keeper:
     unstored: str = ""
     """Why something could not be stored; empty as long as all could."""
     _usage: dict[str, Usage] = field(default_factory=dict)
+    _stale: bool = False
+    _written: float = 0.0
     _storing: set[str] = field(default_factory=set)
     """Units whose result is on its way to the disk, or there."""
 
@@ -67,12 +70,20 @@ class Keeper:
             if (held.status, held.commit) != (was.status, was.commit) and held.status != RUNNING:
                 self.logs.note(task, held)
         self._deliver(course)
-        if not self.unstored:
-            try:
-                over = before is None or wavesteps.over(course)
-                self.site.store.write_waves(self.document(course), durable=over)
-            except PrunError as error:
-                self._lost(error)
+        self._stale = True
+        if before is None or _ended(before) != _ended(course):
+            self.write(course)
+
+    def write(self, course: Course, every: float = 0.0) -> None:
+        """Store the document if it is another one than is stored, and that is ``every`` seconds old."""
+        now = time.monotonic()
+        if self.unstored or not self._stale or now - self._written < every:
+            return
+        try:
+            self.site.store.write_waves(self.document(course), durable=wavesteps.over(course))
+            self._stale, self._written = False, now
+        except PrunError as error:
+            self._lost(error)
 
     def document(self, course: Course) -> dict[str, Any]:
         """The wave document of the run as it stands."""
@@ -133,6 +144,12 @@ class Keeper:
             self.unstored = str(error)
             self.site.crew.refuse(error.code, f"not run: {error}")
             self.tell(f"the run is stopped: {error}")
+
+
+def _ended(course: Course) -> list[str]:
+    """What must be on disk before anything goes on: how tasks ended, and what waves came to."""
+    ends = [f"{o.status}{o.commit}" for o in course.outcomes.values() if o.status not in (PENDING, RUNNING)]
+    return [*ends, *(f"{w.status}{w.head}{w.validation}" for w in course.waves.values()), course.stopped]
 
 
 def _refused(held: Outcome, why: str) -> Outcome:
