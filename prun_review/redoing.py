@@ -13,8 +13,9 @@ from prun_review.rebuilding import Accepted
 from prun_review.rundir import RunDir
 from prun_review.tasks import SUCCEEDED, Conflict, Course, Outcome, Task
 from prun_review.vault import Vault
-from prun_review.wavebeginning import Site, Wanted, reading_of, site_of
+from prun_review.wavebeginning import Wanted, reading_of
 from prun_review.waves import trusted
+from prun_review.wavesite import Site, site_of
 
 SLICE = 1.0
 """Seconds between two looks whether a worker has ended."""

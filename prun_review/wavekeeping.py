@@ -16,8 +16,8 @@ from prun_review.model import Result, Unit, Usage
 from prun_review.renderers import progresslines
 from prun_review.renderers.json import dumps
 from prun_review.tasks import NOT_RUN, PENDING, RUNNING, SUCCEEDED, Course, Outcome, Task
-from prun_review.wavebeginning import Site
 from prun_review.wavelogs import Logs
+from prun_review.wavesite import Site
 
 REPORT = "report.json"
 """The document in the directory of the manifest."""

@@ -29,15 +29,14 @@ from prun_review.wavebeginning import (
     ALL,
     Reading,
     Selection,
-    Site,
     Wanted,
     course_of,
     former_of,
     reading_of,
-    site_of,
 )
 from prun_review.wavekeeping import Keeper, resumed
 from prun_review.wavepace import Due, Errand, Move, do, told
+from prun_review.wavesite import Site, site_of
 from prun_review.waveverdict import text_of, verdict_of
 
 IDLE = 0.05
