@@ -38,7 +38,7 @@ def room(request: pytest.FixtureRequest, launcher: ProcessLauncher) -> Room:
         "LANG": "C.UTF-8",
     }
     secret = {"DEPLOY_TOKEN": "hunter2-hunter2", "PYTHONPATH": "/x"}
-    made = Room(launcher, {**env, **secret}, timeout=30)
+    made = Room(launcher, {**env, **secret}, timeout=180)
     if request.param == "scrubbed":
         return replace(made, contain=nowhere)
     needing.bubblewrap()
