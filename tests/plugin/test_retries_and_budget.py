@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from prun_review.words import number
 from tests.plugin.conftest import ONE, Project, payload
 
 WORKERS = pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["n0", "n2"])
@@ -134,7 +135,7 @@ def test_a_reached_budget_starts_nothing_new(
     assert left
     assert (report["verdict"]["outcome"], len(events(project, "budget"))) == ("INCOMPLETE", 1)
     assert Path(report["facts"]["budget"]).match(told)
-    result.stdout.fnmatch_lines([f"[[]prun *] budget reached, *: {len(left)} units not run -- *"])
+    result.stdout.fnmatch_lines([f"[[]prun *] budget reached, *: {number(len(left), 'unit')} not run -- *"])
 
 
 @WORKERS
