@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     from prun_review.model import Pair as Pair
     from prun_review.probes import brief as brief
     from prun_review.probes import choice as choice
+    from prun_review.runpanels import run_panels as run_panels
+    from prun_review.runwaves import run_waves as run_waves
     from prun_review.whatchanged import changed as changed
 
 __version__ = "0.1.0"
-__all__ = ["Finding", "Pair", "brief", "changed", "choice", "crosscheck"]
+__all__ = ["Finding", "Pair", "brief", "changed", "choice", "crosscheck", "run_panels", "run_waves"]
 
 _HOMES = {
     "Finding": "model",
@@ -27,6 +29,8 @@ _HOMES = {
     "brief": "probes",
     "changed": "whatchanged",
     "choice": "probes",
+    "run_panels": "runpanels",
+    "run_waves": "runwaves",
 }
 
 

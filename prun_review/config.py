@@ -102,6 +102,33 @@ class Egress:
 
 
 @dataclass(frozen=True, slots=True)
+class Waves:
+    """The table ``[tool.prun_review.waves]``: how ``parallel/`` directories are run."""
+
+    jobs: int = 3
+    """Most tasks at once."""
+    timeout: float = 7200.0
+    """Seconds of wall time for one attempt at a task that names none."""
+    executor: str = "codex"
+    """Who does a task that names nobody, and whose agent is not in ``agents``."""
+    reopen: int = 1
+    """How often a conflict may open one task again."""
+    isolation: str = "copy"
+    """Where a task is worked on: ``copy``, a throwaway copy that shares nothing with the repository."""
+    agents: Mapping[str, str] = field(default_factory=dict)
+    """Executor by agent: its name as tasks have it, its name without plugin, or the plugin with its colon
+    (``python-experts:``)."""
+    tests: tuple[str, ...] = ()
+    """Shell commands that are the project's own tests, run on the whole when it is integrated."""
+
+    def executor_for(self, agent: str) -> str:
+        """Who does the tasks of an agent."""
+        plugin, colon, name = agent.rpartition(":")
+        keys = (agent, name, f"{plugin}:" if colon else "")
+        return next((self.agents[key] for key in keys if key and key in self.agents), self.executor)
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """The whole configuration of a run."""
 
@@ -165,6 +192,7 @@ class Config:
     authors: tuple[str, ...] = ()
     """Who wrote what is reviewed: vendors, lineages or executors; none corroborates its own patch."""
     egress: Egress = field(default_factory=Egress)
+    waves: Waves = field(default_factory=Waves)
     exit_codes: str = "plain"
     """``plain`` (0, 1) or ``extended`` (10 for INCOMPLETE)."""
     gate: Policy = field(default_factory=Policy)
@@ -203,6 +231,7 @@ _CHOICES = {
     "secrets": ("redact", "refuse", "send"),
     "profile": ("auto", "trusted", "untrusted"),
     "containment": ("none", "bwrap"),
+    "isolation": ("copy",),
     "reader": ("sarif", "pylint-json2"),
     "type": ("codex", "claude", "command", "analyser", "inbox"),
 }
@@ -247,6 +276,8 @@ def _set(config: Config, name: str, value: Any, place: str) -> Config:
         return replace(config, gate=_table(config.gate, value, f"{place[:-1]}.gate]"))
     if name == "egress":
         return replace(config, egress=_table(Egress(), value, f"{place[:-1]}.egress]"))
+    if name == "waves":
+        return replace(config, waves=waves_of(value, f"{place[:-1]}.waves]", config.waves))
     if name == "folders":
         return replace(config, folders=_folders(config, value, place))
     if name == "executor":
@@ -265,6 +296,16 @@ def _set(config: Config, name: str, value: Any, place: str) -> Config:
     if name in ("panels", "executors", "offline_executors") and not checked:
         raise ConfigError(f"{name} is empty", place=place, remedy=f"leave {name} out for its default")
     return replace(config, **{name: checked})
+
+
+def waves_of(value: Any, place: str, over: Waves | None = None) -> Waves:
+    """The table of waves over another one, or over the defaults; ``ConfigError``."""
+    waves: Waves = _table(over or Waves(), value, place)
+    for key, ok in (("jobs", waves.jobs >= 1), ("timeout", waves.timeout > 0), ("reopen", waves.reopen >= 0)):
+        if not ok:
+            remedy = f"{key} = {getattr(Waves(), key):g} is the default"
+            raise ConfigError(f"{key} is {getattr(waves, key)}", place=place, remedy=remedy)
+    return waves
 
 
 def _folders(config: Config, value: Any, place: str) -> dict[str, Policy]:

@@ -68,6 +68,8 @@ class Dispatcher:
     """Looks whether what reviewers read is still what it was; an answer counts only if it is."""
     voids: Collection[str] = frozenset({"snapshot-changed"})
     """Codes of ``verify``'s reasons after which no answer counts; others make the run INCOMPLETE."""
+    consequence: str = "the verdict will be INCOMPLETE"
+    """What follows from what ``verify`` finds, in words."""
     changes: set[Reason] = field(default_factory=set)
     """What ``verify`` found, each told and in the ledger once."""
     tell: Callable[[str], None] = lambda text: None
@@ -305,7 +307,7 @@ class Dispatcher:
                 self.changes.add(reason)
                 flying = sorted({unit.id, *self.vigils})
                 self.store.append("integrity", code=reason.code, text=reason.text, in_flight=flying)
-                self.tell(f"{reason.text}: the verdict will be INCOMPLETE; in flight: {', '.join(flying)}")
+                self.tell(f"{reason.text}: {self.consequence}; in flight: {', '.join(flying)}")
         return found
 
 

@@ -7,23 +7,27 @@ items there are; without, when dispatching begins.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from prun_review import boundary, egress, judging, planning, previous, remembered, workspace
+from prun_review import bench, boundary, egress, judging, planning, previous, remembered, workspace
 from prun_review.changegate import MOST_MASKED
 from prun_review.config import Config
+from prun_review.copies import Copies
 from prun_review.diffs import Diffs
 from prun_review.errors import PlanError
 from prun_review.folding import Same
 from prun_review.model import Plan, Reason, Result, RunFacts, Unit
 from prun_review.planning import Proposal
-from prun_review.ports import Command, Executor, Launch, Redactor, Request
+from prun_review.ports import Command, Executor, Launch, Launcher, Redactor, Request, Workbench
 from prun_review.process import contain
 from prun_review.prompts import Diff
 from prun_review.rundir import RunDir
 from prun_review.snapshot import Snapshot
 from prun_review.subject import Subject
+from prun_review.vault import Vault
+from prun_review.verifying import Room
 
 Contain = Callable[[Request, Command, Launch], Launch]
 
@@ -183,6 +187,18 @@ class Head:
             base_names=tree.base_names,
             diff_of=self.diffs(str(snapshot.beside)),
         )
+
+    def workbench(self, store: RunDir, launcher: Launcher, stack: ExitStack) -> Workbench:
+        """What makes the copies in which code is written, for as long as the ``stack`` is open.  From now on
+        what is staged in the repository is watched too."""
+        self.tree.watch_index()
+        ground = self.tree.written_on()
+        vault = Vault.create(store.path / "git", ground.repository)
+        commit = bench.commit_of(vault, ground)
+        copies = stack.enter_context(Copies(vault, store.path, (self._root,)))
+        room = Room(launcher, self._env, self._config.containment)
+        veil = bench.Veil(vault, self._config.egress.never, self._redactor)
+        return bench.Bench(vault, copies, room, lambda unit: commit, veil)
 
     def diffs(self, beside: str) -> Callable[[Unit], Diff | None]:
         """What a unit's prompt says of the change; ``beside`` is the directory with all of it.

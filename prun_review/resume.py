@@ -18,7 +18,7 @@ from prun_review.errors import RunDirError
 from prun_review.ledger import LedgerReader
 from prun_review.model import Plan, Result, Unit
 from prun_review.rundir import RunDir, RunView
-from prun_review.runview import DOCUMENT, LEDGER
+from prun_review.runview import DOCUMENT, LEDGER, WAVES
 
 LATEST = "latest"
 """The word for all stored runs, the newest first; any other names one run."""
@@ -162,7 +162,7 @@ def _stored(root: Path, store: RunDir, search: _Search) -> Iterator[_Source]:
             search.notes.append(f"run {path.name} is still being written: passed over")
             continue
         newest = False
-        if not next(path.glob("units/*/result.json"), None):
+        if (path / WAVES).exists() or not next(path.glob("units/*/result.json"), None):
             continue
         try:
             source = _Source(path)

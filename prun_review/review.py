@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from prun_review import beginning, document, extensions, pacing, rundir
+from prun_review import beginning, document, extensions, jsonvalues, pacing, patchrows, rundir
 from prun_review.brakes import Brakes, backoff
 from prun_review.change import Listed
 from prun_review.config import Config
@@ -24,7 +24,7 @@ from prun_review.head import Head, reviewed
 from prun_review.model import Acceptance, Plan, Reason, Result, RunFacts, Unit, Verdict
 from prun_review.planning import Proposal
 from prun_review.pool import Pool, unanswered
-from prun_review.ports import Executor, Launcher
+from prun_review.ports import Executor, Launcher, Workbench
 from prun_review.process.launch import ProcessLauncher
 from prun_review.programs import Programs, forbidden
 from prun_review.renderers.terminal import ALL
@@ -232,11 +232,18 @@ class Review:
             vouched=replay.vouched if replay else {},
             sites=replay.sites if replay else {},
             stored=self._stored,
+            workbench=replay or self._workbench(launcher),
         )
         self._pool = pacing.pool_of(self.config, self._dispatcher, self.plan, self.root, workers)
         self._brakes.spent(self.results.values())
         self._wave = self._second_wave(programs, refused, replay, self._dispatcher, record)
         self._pool.start(left)
+
+    def _workbench(self, launcher: Launcher) -> Workbench | None:
+        """None where nobody writes code: then nothing of what that takes is made."""
+        if all(unit.brief.mode != "write" for unit in self.plan.units):
+            return None
+        return self.head.workbench(self.open_store(), launcher, self._stack)
 
     def _second_wave(
         self,
@@ -482,6 +489,7 @@ class Review:
         built = document.build(
             facts, self.plan, list(self.results.values()), same=same, examination=self.examination
         )
+        built |= jsonvalues.clean(patchrows.told(self.plan, list(self.results.values()), store.patch_of))
         store.write_document(built)
         renderers = extensions.renderers(self.extensions)
         text = write_reports(self.root, store, built, renderers, self.config.report, detail)

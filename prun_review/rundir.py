@@ -2,6 +2,7 @@
 
     .prun/runs/<utc>-<4 hex>/
         run.json  plan.json  ledger.jsonl  lock
+        waves.json  git/                 of a run of waves, instead of run.json: its document, its objects
         examination.json                 what a second wave asked, rewritten at each of its rounds
         workers/<id>.json                what an xdist worker collected
         state/<executor>/                an executor's own directory during the run
@@ -30,7 +31,7 @@ from typing import Any
 
 from prun_review import files, ledger
 from prun_review.errors import RunDirError
-from prun_review.runview import LEDGER, LOCK, RunRecord, RunView
+from prun_review.runview import LEDGER, LOCK, WAVES, RunRecord, RunView
 from prun_review.runwriter import RunDir, refuse_full
 
 __all__ = [
@@ -97,9 +98,11 @@ def open_run(path: Path) -> RunRecord:
 
 
 def latest(root: Path) -> Path:
-    """The newest run directory; ``RunDirError`` when there is none."""
+    """The newest run directory of a review; ``RunDirError`` when there is none.  Runs of waves have no
+    verdict, so none of them is meant."""
     for path in stored(root):
-        return path
+        if not (path / WAVES).exists():
+            return path
     raise RunDirError(
         "there is no run yet", place=str(root / ".prun" / "runs"), remedy="pytest panels/ makes one"
     )

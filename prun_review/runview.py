@@ -24,6 +24,8 @@ SCHEMA_VERSION = 1
 SLUG = re.compile(r"[A-Za-z0-9_-]{1,120}")
 LOCK, LEDGER, PLAN, DOCUMENT, RESULT = "lock", "ledger.jsonl", "plan.json", "run.json", "result.json"
 EXAMINATION = "examination.json"
+WAVES = "waves.json"
+"""The wave document of a wave run; see :mod:`prun_review.wavedocument`."""
 PATCH = "change.patch"
 PATCH_CAP = 2 << 30
 """Bytes of a patch: one of 512 MiB of changed files is text of some 700 MiB."""
@@ -188,6 +190,21 @@ class RunView:
             )
         return document
 
+    def waves(self) -> dict[str, Any]:
+        """The wave document as the ledger knows it; ``RunDirError`` where there is none that is ours."""
+        data = self._read(WAVES)
+        if data is None:
+            raise RunDirError(
+                "there is no waves.json: it is no run of waves",
+                place=str(self.path / WAVES),
+                remedy="name another run",
+            )
+        self._check(data, "waves", WAVES)
+        document = _json(data, self.path / WAVES)
+        if not isinstance(document, dict):
+            raise RunDirError("it is no document", place=str(self.path / WAVES), remedy="run again")
+        return document
+
     def load(self) -> RunRecord:
         """All of it; ``RunDirError`` only where there is no document to start from."""
         document = self.read_document()
@@ -292,7 +309,7 @@ class RunView:
                     self._vouched[f"{_RESULT_OF}{event.get('slug')}"] = {str(sha)}
                 elif what == "examination":  # the last one counts, or a round could be undone
                     self._vouched[what] = {str(sha)}
-                elif what in ("plan", "document"):  # one that could not be written leaves the one before
+                elif what in ("plan", "document", "waves"):  # if it was not written, the one before is there
                     self._vouched.setdefault(what, set()).add(str(sha))
 
 

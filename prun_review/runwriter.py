@@ -18,7 +18,7 @@ from prun_review.codec import encode
 from prun_review.errors import DiskFullError, RunDirError
 from prun_review.ledger import Ledger
 from prun_review.locks import Lock
-from prun_review.model import Exit, Plan, Result, Unit
+from prun_review.model import Brief, Exit, Plan, Result, Unit
 from prun_review.ports import Command, Launch, Output, Seen
 from prun_review.rulings import Examination
 from prun_review.runview import (
@@ -29,6 +29,7 @@ from prun_review.runview import (
     PATCH,
     PLAN,
     RESULT,
+    WAVES,
     RunView,
     checked_slug,
 )
@@ -117,6 +118,19 @@ class RunDir(RunView):
         broken = sorted({r["code"] for r in reasons if r["outcome"] != "PASS"})
         self._vouch(DOCUMENT, document, "document", status=document.get("status"), integrity=broken)
 
+    def write_waves(self, document: Mapping[str, Any], *, durable: bool) -> None:
+        """Replace ``waves.json``; secrets in it are masked.  ``durable``: wait for the disk."""
+        self._vouch(WAVES, document, "waves", durable=durable, status=document.get("status"))
+
+    def share_patch(self, source: str, target: str) -> None:
+        """Let the unit of slug ``target`` have the change that the unit of slug ``source`` made."""
+        found = self.path / "units" / checked_slug(source) / PATCH
+        place = self._unit_folder(target) / PATCH
+        with files.named(RunDirError, "a change cannot be shared", place):
+            place.unlink(missing_ok=True)
+            if found.is_file():
+                os.link(found, place)
+
     def write_examination(self, examination: Examination) -> None:
         """Replace ``examination.json``: what is asked and of whom; its results stand with their units."""
         asked = replace(examination, results=())
@@ -132,6 +146,15 @@ class RunDir(RunView):
     def finish(self, result: Result) -> None:
         """Write the terminal result and its ledger entry; a second call for a unit is refused."""
         self._finish(result, durable=True, again=self.again)
+
+    def kept(self, result: Result) -> Result | None:
+        """The terminal result that is on disk of the unit that ``result`` is of; None: there is none."""
+        told = Unit(
+            *(result.unit, result.slug, result.case, result.folder, result.executor, Brief("")),
+            repeat=result.repeat,
+            fingerprint=result.fingerprint,
+        )
+        return self.result_of(told)
 
     def _finish(self, result: Result, *, durable: bool, again: bool) -> None:
         slug = checked_slug(result.slug)

@@ -43,6 +43,10 @@ class Vault:
         self.repository = repository
         """The user's."""
         self.program = git.program(repository.top)
+        self._trees: dict[str, str] = {}
+        """Tree by commit or tree, under whole names: those never change, and each look costs a process."""
+        self._dates: dict[str, int] = {}
+        """Commit -> seconds since the epoch that it is dated."""
 
     @classmethod
     def create(cls, path: Path, repository: Repository) -> Vault:
@@ -123,7 +127,8 @@ class Vault:
     ) -> str:
         """SHA of a new commit by ``author`` (name and address): of the same arguments always the same one,
         dated a second after the youngest of its parents."""
-        date = f"@{self._youngest(parents) + 1 if parents else FIRST} +0000"
+        when = self._youngest(parents) + 1 if parents else FIRST
+        date = f"@{when} +0000"
         name, mail = (re.sub(r"[\x00-\x1f<>]", " ", part).strip() for part in author)
         env = {
             **{"GIT_AUTHOR_NAME": name or AUTHOR[0], "GIT_AUTHOR_EMAIL": mail or AUTHOR[1]},
@@ -132,15 +137,28 @@ class Vault:
         }
         above = [word for parent in parents for word in ("-p", parent)]
         stdin = message.encode(errors="backslashreplace").replace(b"\0", b"")
-        return self._word("commit-tree", tree, *above, stdin=stdin, env=env)
+        made = self._word("commit-tree", tree, *above, stdin=stdin, env=env)
+        self._dates[made], self._trees[made] = when, tree
+        return made
 
     def _youngest(self, commits: Sequence[str]) -> int:
-        out = self._word("log", "--no-walk", "--format=%ct", *commits)
-        return max(int(line) for line in out.split())
+        if unknown := [commit for commit in commits if commit not in self._dates]:
+            out = self._word("log", "--no-walk=unsorted", "--format=%ct", *unknown).split()
+            self._dates |= {commit: int(told) for commit, told in zip(unknown, out, strict=True)}
+        return max(self._dates[commit] for commit in commits)
 
     def tree_of(self, commit: str) -> str:
         """SHA of the tree of a commit, or of a tree: itself; ``TreeError`` for anything else."""
-        return self._word("rev-parse", "--verify", "--end-of-options", f"{commit}^{{tree}}")
+        if commit in self._trees:
+            return self._trees[commit]
+        tree = self._word("rev-parse", "--verify", "--end-of-options", f"{commit}^{{tree}}")
+        if git.SHA.fullmatch(commit):
+            self._trees[commit] = self._trees[tree] = tree
+        return tree
+
+    def folder(self, tree: str, name: str) -> str:
+        """SHA of the tree of a folder in a tree; ``TreeError`` where there is none."""
+        return self._word("rev-parse", "--verify", "--end-of-options", f"{tree}:{name}")
 
     def entries(self, tree: str) -> list[Entry]:
         """All that a tree or commit lists, with sizes where the content is here."""

@@ -18,7 +18,7 @@ from prun_review.changeset import Side
 from prun_review.contents import Contents
 from prun_review.ends import Ends
 from prun_review.errors import TreeError
-from prun_review.git import GITLINK, LINK, Entry
+from prun_review.git import GITLINK, LINK, Entry, Repository
 from prun_review.guard import Guard
 from prun_review.model import Reason, Revision
 from prun_review.ports import Reader, Redactor
@@ -85,6 +85,18 @@ class Order:
     guarded: tuple[str, ...]
     never: tuple[str, ...]
     redact: Redactor | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What code is written on in a review: a commit, and what the work tree has otherwise."""
+
+    repository: Repository
+    commit: str
+    gone: tuple[bytes, ...] = ()
+    """Names of the commit that the work tree lacks, relative to its root."""
+    new: tuple[tuple[Entry, bytes], ...] = ()
+    """What it has otherwise, with contents."""
 
 
 class ReviewedTree:
@@ -304,6 +316,25 @@ class ReviewedTree:
         come = {e.name: e for e in self._taken.entries.values() if e.name not in was and e.size is not None}
         return {was[old]: now[new] for new, old in changeset.renames(self._shadow, gone, come).items()}
 
+    def watch_index(self) -> None:
+        """From now on what is staged counts as part of the repository that must stay as it is."""
+        self.before = replace(self.before, index=repository_state(self._folder, index=True).index)
+
+    def written_on(self) -> Ground:
+        """What code is written on: the commit under review, and what the work tree has otherwise."""
+        found = self._ends
+        if not found.worktree:
+            return Ground(found.reviewed, found.commit)
+        committed = {e.name: e for e in self._shadow.tree(found.commit, found.reviewed.prefix)}
+        held = self._taken.listing.wanted
+        same = {(e.name, e.mode, e.sha) for e in committed.values()}
+        new = self._shadow.sized([e for e in held.values() if (e.name, e.mode, e.sha) not in same])
+        files = (name for name, e in committed.items() if e.mode != GITLINK and self._selection.takes(name))
+        gone = tuple(name for name in files if name not in held)
+        return Ground(
+            found.reviewed, found.commit, gone, tuple(zip(new, self._shadow.blobs(new), strict=True))
+        )
+
     def brings(self, name: str) -> bool:
         """Whether a file of the trusted root is what the change makes of it, as far as it decides over the
         review."""
@@ -371,7 +402,8 @@ class ReviewedTree:
 
     def _repository_reasons(self) -> tuple[Reason, ...]:
         try:
-            return repository_changes(self.before, repository_state(self._folder))
+            now = repository_state(self._folder, index=bool(self.before.index))
+            return repository_changes(self.before, now)
         except TreeError as error:
             return (Reason("repository-changed", f"the repository cannot be read any more: {error.message}"),)
 

@@ -158,8 +158,10 @@ def judge(path: Path) -> Judged:
     files do not fit together.  Raises whatever a damaged directory leads to.
     """
     from prun_review import document as documents
-    from prun_review import extensions, rundir
+    from prun_review import extensions, patchrows, rundir
     from prun_review.codec import encode
+    from prun_review.jsonvalues import clean
+    from prun_review.runview import RunView
     from prun_review.verdict import conclude
 
     record = rundir.open_run(path)
@@ -167,6 +169,7 @@ def judge(path: Path) -> Judged:
     same = extensions.same_finding(extensions.manager())
     gathered = documents.gather(facts, record.plan, record.results, same=same, examination=record.examination)
     document = documents.complete(gathered)
+    document |= clean(patchrows.told(record.plan, record.results, RunView(path).patch_of))
     verdict = documents.verdict_of(document)
     # Without their folder, so that they count in a folder in report mode too.
     problems = [replace(problem, folder="") for problem in record.problems]

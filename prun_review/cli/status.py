@@ -1,7 +1,7 @@
-"""``prun-review status [RUN...]``: how a run stands, from its files alone, live or after the fact.
+"""``prun-review status [RUN|DIR...]``: how a run stands, from its files alone, live or after the fact.
 
-RUN is a run id, a run directory or a report folder; the latest run for ``latest`` or where it is left
-out.  It may also
+RUN is a run id, a run directory or a report folder; the latest review for ``latest`` or where it is left
+out.  DIR is a directory of waves: its newest run is meant.  It may also
 be a state directory of the prun scripts (``prun-task-...``, or an attempt of a run): then one line
 ``UNIT <name> <status>`` is printed for each, in the words of ``prun-review monitor``, and
 ``(dispatcher gone)`` behind it where no result can come any more.  Exit 0, or 2 where there is no such
@@ -16,11 +16,12 @@ import shutil
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from prun_review.cli import USAGE, runs
-from prun_review.errors import ConfigError
+from prun_review.cli import USAGE, runs, waves
+from prun_review.errors import ConfigError, PrunError
 from prun_review.renderers.escape import one_line
 from prun_review.renderers.json import dumps
 
@@ -39,6 +40,8 @@ def register(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the status of one run, or of state directories; 0."""
+    if len(args.runs) == 1 and (of_waves := _of_waves(args.runs[0])):
+        return waves.status(of_waves, args.json)
     folders = [name for name in args.runs if _state_directory(Path(name))]
     if folders and len(folders) == len(args.runs):
         return _states(folders, args.json)
@@ -54,6 +57,18 @@ def run(args: argparse.Namespace) -> int:
 
     print("\n".join(lines(found, columns())))
     return 0
+
+
+def _of_waves(name: str) -> str:
+    """The directory of waves, or the run of one, that is meant; empty: something else is."""
+    from prun_review.runview import WAVES
+
+    if waves.is_directory(name):
+        return name
+    with suppress(PrunError):
+        found = runs.find(name)
+        return str(found) if (found / WAVES).is_file() else ""
+    return ""
 
 
 def reader(path: Path) -> RunStatus:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -14,19 +15,41 @@ from prun_review.plugin.collect import Collector
 from prun_review.plugin.items import ItemHooks, ReportCleaner, WarningCleaner
 from prun_review.plugin.scope import PATTERN, Scope
 
+if TYPE_CHECKING:
+    from prun_review.plugin.tasks import TaskCollector
+
 
 def activate(config: pytest.Config, where: Scope) -> None:
-    """Register what a review session needs; ``pytest.UsageError`` for a bad configuration."""
+    """Register what an active session needs; ``pytest.UsageError`` for a bad configuration."""
+    if any(getattr(config.option, name, False) for name in ("stepwise", "stepwise_skip", "stepwise_reset")):
+        raise pytest.UsageError(
+            "prun_review: --sw would take units for passed that never ran\n  remedy: use --lf, or -x"
+        )
+    collector, run, settings, where = (_waves if where.waves else _panels)(config, where)
+    for name, part in (
+        ("collector", collector),
+        ("items", ItemHooks()),
+        ("ids", Ids()),
+        ("cleaner", ReportCleaner()),
+        ("warnings", WarningCleaner()),
+    ):
+        config.pluginmanager.register(part, f"prun_review-{name}")
+    if where.worker:
+        from prun_review.plugin.distributed import Worker
+
+        config.pluginmanager.register(Worker(config, collector))
+    else:
+        _register_controller(config, where, collector, run, settings)
+
+
+def _panels(config: pytest.Config, where: Scope) -> tuple[Collector, Any, Config, Scope]:
+    """What collects probes, the review behind it, its configuration, and the scope."""
     from prun_review import extensions
     from prun_review.beginning import record_abort
     from prun_review.reporting import trouble
     from prun_review.review import Review
     from prun_review.settings import read_settings
 
-    if any(getattr(config.option, name, False) for name in ("stepwise", "stepwise_skip", "stepwise_reset")):
-        raise pytest.UsageError(
-            "prun_review: --sw would take units for passed that never ran\n  remedy: use --lf, or -x"
-        )
     review: Review | None = None
     try:
         root, settings = read_settings(where.root, options(config))
@@ -41,17 +64,26 @@ def activate(config: pytest.Config, where: Scope) -> None:
         raise pytest.UsageError(f"prun_review: {trouble(error)}") from None
     config.addinivalue_line("python_files", PATTERN)
     collector = Collector(where, settings, review.executors, extensions.contracts(review.extensions))
-    config.pluginmanager.register(collector, "prun_review-collector")
-    config.pluginmanager.register(ItemHooks(), "prun_review-items")
-    config.pluginmanager.register(Ids(), "prun_review-ids")
-    config.pluginmanager.register(ReportCleaner(), "prun_review-cleaner")
-    config.pluginmanager.register(WarningCleaner(), "prun_review-warnings")
-    if where.worker:
-        from prun_review.plugin.distributed import Worker
+    return collector, review, settings, where
 
-        config.pluginmanager.register(Worker(config, collector))
-    else:
-        _register_controller(config, where, collector, review, settings)
+
+def _waves(config: pytest.Config, where: Scope) -> tuple[TaskCollector, Any, Config, Scope]:
+    """The same of a directory of waves."""
+    from prun_review.plugin import wavesession
+    from prun_review.plugin.tasks import TaskCollector
+    from prun_review.reporting import trouble
+    from prun_review.waverun import WaveRun
+
+    assert where.waves is not None
+    place = where.waves.place
+    wavesession.take_arguments(config, where.waves)
+    try:
+        root, settings, selection = wavesession.settings(config, where, options(config))
+        run = WaveRun(root, settings, dict(os.environ), place, selection)
+        run.check_names()
+    except PrunError as error:
+        raise pytest.UsageError(f"prun_review: {trouble(error)}") from None
+    return TaskCollector(root, where.waves), run, settings, replace(where, root=root)
 
 
 class Ids:
@@ -79,7 +111,7 @@ def _set_change(config: pytest.Config, where: Scope, review: Any) -> None:
 
 
 def _register_controller(
-    config: pytest.Config, where: Scope, collector: Collector, review: Any, settings: Config
+    config: pytest.Config, where: Scope, collector: Collector | TaskCollector, review: Any, settings: Config
 ) -> None:
     from prun_review.plugin.distributed import Controller
     from prun_review.plugin.local import LocalLoop
@@ -87,7 +119,12 @@ def _register_controller(
     from prun_review.plugin.session import ReviewSession
 
     progress = Progress(settings.heartbeat, config.option.verbose < 0)
-    session = ReviewSession(config, review, progress, where.panels)
+    if where.waves:
+        from prun_review.plugin.wavesession import WaveSession
+
+        session: ReviewSession = WaveSession(config, review, progress, where.waves)
+    else:
+        session = ReviewSession(config, review, progress, where.panels)
     config.pluginmanager.register(session, "prun_review-session")
     distributed = config.getoption("dist", "no") != "no" and not config.option.collectonly
     loop = Controller(session, where) if distributed else LocalLoop(session, collector)

@@ -174,8 +174,8 @@ class Collector:
             for executor, reason, text in self.left_out.get(_function_id(item), []):
                 if (proposal.case, executor) not in seen:
                     seen.add((proposal.case, executor))
-                    if reason == planning.UNMET and _decided(item)[0]:
-                        reason, text = _decided(item)
+                    if reason == planning.UNMET and decided(item)[0]:
+                        reason, text = decided(item)
                     made.append(
                         Proposal(
                             f"{proposal.case}::{executor}",
@@ -277,11 +277,11 @@ def _function_id(item: pytest.Item) -> str:
 def _not_asked(item: pytest.Item, executor: str) -> tuple[str, str]:
     if not executor:  # the placeholder item; ``left_out`` says who is not asked and why
         return "contract", ""
-    return _decided(item)
+    return decided(item)
 
 
-def _decided(item: pytest.Item) -> tuple[str, str]:
-    """Reason code and words where the probe's own marks keep it from being asked."""
+def decided(item: pytest.Item) -> tuple[str, str]:
+    """Reason code and words where the marks of an item keep it from being asked; empty where none does."""
     try:
         skipped = evaluate_skip_marks(item)
         xfailed = evaluate_xfail_marks(item)

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Generator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -21,12 +21,15 @@ from prun_review.model import Acceptance, Plan, Result, Unit
 from prun_review.planning import Collected
 from prun_review.plugin.collect import Collector, is_probe
 from prun_review.plugin.items import RESULT, give
-from prun_review.plugin.parts import leave_out
 from prun_review.plugin.scope import Scope
 from prun_review.plugin.session import ReviewSession
+from prun_review.plugin.units import leave_out, unit_of
 from prun_review.pool import unanswered
 from prun_review.reporting import trouble
 from prun_review.rundir import RunView
+
+if TYPE_CHECKING:
+    from prun_review.plugin.tasks import TaskCollector
 
 POLL = 0.05
 """Seconds between two looks of a worker at the run directory."""
@@ -59,6 +62,7 @@ class Controller:
             "panels": [str(p) for p in self.where.panels],
             "run": str(run),
             "change": self._change(),
+            "waves": self.where.waves and self.where.waves.sent(),
         }
 
     def _change(self) -> list[list[str | int]] | None:
@@ -133,7 +137,7 @@ class Controller:
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport, sched: Any) -> None:
         """Judge the item of a killed worker once more: its dispatch is not lost, only its judge."""
-        if crashitem not in self.session.unit_ids or crashitem in self.rerun:
+        if self.session.unit_of(crashitem) not in self.session.unit_ids or crashitem in self.rerun:
             return
         self.rerun.add(crashitem)
         try:
@@ -152,7 +156,7 @@ class Controller:
 class Worker:
     """Judges the units that the controller dispatches."""
 
-    def __init__(self, config: pytest.Config, collector: Collector) -> None:
+    def __init__(self, config: pytest.Config, collector: Collector | TaskCollector) -> None:
         sent = config.workerinput["prun_review"]  # type: ignore[attr-defined]
         self.id = config.workerinput["workerid"]  # type: ignore[attr-defined]
         self.collector = collector
@@ -170,10 +174,10 @@ class Worker:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
         """Wait for the unit's result, then let pytest run the item."""
-        if is_probe(item) and RESULT not in item.stash:
+        if unit_of(item) and RESULT not in item.stash:
             result = self._wait(item)
             if result is not None:
-                give(item, result, () if result.ok else self._acceptances())
+                give(item, result, self._acceptances() if is_probe(item) and not result.ok else ())
             leave_out([item], self.not_asked)
         return (yield)
 
@@ -185,7 +189,7 @@ class Worker:
             return ()
 
     def _wait(self, item: pytest.Item) -> Result | None:
-        unit = self._unit(item.nodeid)
+        unit = self._unit(unit_of(item))
         if unit is None:
             return None
         while True:
@@ -201,7 +205,7 @@ class Worker:
                 return unanswered(unit, "not-run", "dispatcher-died", text)
             time.sleep(POLL)
 
-    def _unit(self, nodeid: str) -> Unit | None:
+    def _unit(self, unit_id: str) -> Unit | None:
         while self.units is None:
             alive = self.run.dispatcher_alive()
             plan = self.run.plan()
@@ -212,7 +216,7 @@ class Worker:
                 self.units = {}
             else:
                 time.sleep(POLL)
-        return self.units.get(nodeid)
+        return self.units.get(unit_id)
 
 
 def _difference(left: Sequence[str], right: Sequence[str]) -> str:

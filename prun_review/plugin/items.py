@@ -1,4 +1,4 @@
-"""What happens to a single probe item: its result, its contract, its report.
+"""What happens to a single item that is a unit: its result, its contract, its report.
 
 The same hooks run where items run: in the one process without ``-n``, on the workers with it.
 """
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from prun_review.model import Acceptance, Result
-from prun_review.plugin.collect import is_probe
+from prun_review.plugin.units import UNIT, unit_of
 
 RESULT: pytest.StashKey[Result] = pytest.StashKey()
 """The unit's result, put on the item before it runs."""
@@ -43,10 +43,14 @@ class ItemHooks:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
         """Fail with every violation before the probe's own assertions."""
-        if is_probe(item):
+        if unit_of(item):
             result = item.stash.get(RESULT, UNDISPATCHED)
             if item.stash.get(EXCUSE, ""):
                 pytest.skip(clean_text(item.stash[EXCUSE]))
+            if not result.ok and UNIT in item.stash:
+                from prun_review.plugin.tasks import judge
+
+                judge(result)
             if not result.ok:
                 pytest.fail(broken_contract(result), pytrace=False)
         return (yield)
@@ -64,7 +68,7 @@ class ItemHooks:
                 del report.wasxfail
                 report.outcome = "failed"
                 report.longrepr = broken_contract(result)
-        return _inert(report, item.config) if is_probe(item) else report
+        return _inert(report, item.config) if unit_of(item) else report
 
 
 def _inert(report: pytest.TestReport, config: pytest.Config) -> pytest.TestReport:

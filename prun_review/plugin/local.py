@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import pytest
 
 from prun_review.errors import InternalError
-from prun_review.plugin.collect import Collector, is_probe
+from prun_review.plugin.collect import Collector
 from prun_review.plugin.items import give
-from prun_review.plugin.parts import leave_out
 from prun_review.plugin.session import ReviewSession
+from prun_review.plugin.units import leave_out, unit_of
+
+if TYPE_CHECKING:
+    from prun_review.plugin.tasks import TaskCollector
 
 
 class Boundary(pytest.Item):
@@ -28,19 +32,19 @@ class Boundary(pytest.Item):
 class LocalLoop:
     """Owns ``pytest_runtestloop`` of an active session in one process."""
 
-    def __init__(self, review: ReviewSession, collector: Collector) -> None:
+    def __init__(self, review: ReviewSession, collector: Collector | TaskCollector) -> None:
         self.review = review
         self.collector = collector
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
-        """Dispatch the probes of the session and run all items; None where pytest's loop shall run."""
+        """Dispatch the units of the session and run all items; None where pytest's loop shall run."""
         option = session.config.option
         if option.collectonly or option.setuponly or option.setupplan:
             return None
         if session.testsfailed and not option.continue_on_collection_errors:
             return None
-        if not any(map(is_probe, session.items)) and not self.review.review.of_a_change:
+        if not any(map(unit_of, session.items)) and not self.review.review.of_a_change:
             return None
         self.review.deselected = self.collector.left(session.items)
         self.review.start(self.collector.proposals(session.items))
@@ -51,8 +55,8 @@ class LocalLoop:
     def _run(self, session: pytest.Session) -> None:
         units = self.review.unit_ids
         leave_out(session.items, self.review.not_asked)
-        waiting = {item.nodeid: item for item in session.items if item.nodeid in units}
-        first = [item for item in session.items if item.nodeid not in units]
+        waiting = {unit_of(item): item for item in session.items if unit_of(item) in units}
+        first = [item for item in session.items if unit_of(item) not in units]
         for i, item in enumerate(first):
             following = first[i + 1] if i + 1 < len(first) else self._boundary(item, list(waiting.values()))
             _run_item(session, item, following)

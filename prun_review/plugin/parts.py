@@ -84,10 +84,3 @@ def emptied(item: pytest.Item) -> tuple[str, str]:
                 return planning.NO_BASE, _NO_BASE
             return planning.UNTOUCHED, "no file that its parameters are made of changed"
     return "", ""
-
-
-def leave_out(items: Sequence[pytest.Item], reasons: Mapping[str, str]) -> None:
-    """Have pytest skip the items (by id, with the reason) that the plan does not ask."""
-    for item in items:
-        if item.nodeid in reasons:
-            item.add_marker(pytest.mark.skip(f"not asked: {reasons[item.nodeid]}"))

@@ -1,7 +1,7 @@
-"""Does this command line name a panels folder?  Standard library only: runs in every session.
+"""Does this command line name a panels folder, or a directory of waves and tasks?
 
-Only arguments that the person typed count.  ``testpaths`` and ``addopts`` do not: a bare ``pytest``
-must never spend money because of a line in a configuration file.
+Standard library only: runs in every session.  Only arguments that the person typed count.  ``testpaths``
+and ``addopts`` do not: a bare ``pytest`` must never spend money because of a line in a configuration file.
 """
 
 from __future__ import annotations
@@ -9,17 +9,23 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from prun_review.plugin.wavescope import Waves
 
 TABLE = b"tool.prun_review"
 DEFAULT_PANELS = ("panels",)
 PATTERN = "probe_*.py"
+OF_WAVES = ("manifest.json", "tasks", "parallel")
+"""Names without which there is no directory of waves: only then is anything imported that knows more."""
 
 
 @dataclass(frozen=True)
 class Scope:
-    """What the command line says about panels."""
+    """What the command line says about panels and manifests; an active one is of either."""
 
     active: bool
     root: Path
@@ -27,19 +33,23 @@ class Scope:
     panels: tuple[Path, ...]
     """Panels folders, resolved."""
     hint: str = ""
-    """The line about probes that are not run, where there are some."""
+    """The lines about probes and tasks that are not run, where there are some."""
     worker: bool = False
+    waves: Waves | None = None
+    """The directory of waves and tasks that is run; None in a session of panels."""
 
 
 def of(config: pytest.Config) -> Scope:
-    """The scope of this session; ``pytest.UsageError`` for a probe file outside every panels folder."""
+    """The scope of this session; ``pytest.UsageError`` for a probe file outside every panels folder, and
+    for arguments that do not go together."""
     sent = getattr(config, "workerinput", {}).get("prun_review")
     if sent:
-        return Scope(True, Path(sent["root"]), tuple(map(Path, sent["panels"])), worker=True)
+        return _received(sent)
     here = config.invocation_params.dir
     if hasattr(config, "workerinput"):
         return Scope(False, here, ())
-    named = [_absolute(here, a) for a in typed_paths(config)]
+    typed = typed_paths(config)
+    named = [_absolute(here, a) for a in typed]
     inside: set[tuple[Path, tuple[Path, ...]]] = set()
     for path in named:
         found = _home(path)
@@ -54,11 +64,41 @@ def of(config: pytest.Config) -> Scope:
         raise pytest.UsageError(
             "the arguments name panels of several projects: " + ", ".join(sorted(str(r) for r, _ in inside))
         )
+    if any(map(_may_hold_waves, named)):
+        from prun_review.plugin import wavescope
+
+        waves = wavescope.named(here, typed, with_panels=bool(inside))
+        if waves:
+            return Scope(True, waves.place.parent, (), waves=waves)  # its root is known once it is active
     if inside:
         root, panels = inside.pop()
         return Scope(True, root, panels)
     roots = {r for r in map(find_root, named or [here]) if r}
-    return Scope(False, here, (), hint=_hint(config, here, roots))
+    hints = [_hint(config, here, roots), _hint_of_waves(config, here, bool(typed))]
+    return Scope(False, here, (), hint="\n".join(filter(None, hints)))
+
+
+def _received(sent: dict[str, Any]) -> Scope:
+    """The scope of a worker: what the controller said."""
+    waves = None
+    if sent["waves"]:
+        from prun_review.plugin import wavescope
+
+        waves = wavescope.received(sent["waves"])
+    return Scope(True, Path(sent["root"]), tuple(map(Path, sent["panels"])), worker=True, waves=waves)
+
+
+def _may_hold_waves(path: Path) -> bool:
+    return path.name in OF_WAVES or any(os.path.exists(path / name) for name in OF_WAVES)
+
+
+def _hint_of_waves(config: pytest.Config, here: Path, typed: bool) -> str:
+    looked = _covered(config, here) if typed else [here]
+    if not any(map(_may_hold_waves, looked)):
+        return ""
+    from prun_review.plugin import wavescope
+
+    return wavescope.hint(here, looked)
 
 
 def _home(path: Path) -> tuple[Path, tuple[Path, ...]] | None:
@@ -118,8 +158,13 @@ def _absolute(here: Path, argument: str) -> Path:
     return Path(os.path.abspath(here / argument.split("::", 1)[0]))
 
 
+def _covered(config: pytest.Config, here: Path) -> list[Path]:
+    """What pytest looks for tests in, resolved."""
+    return [_absolute(here, a).resolve() for a in config.args]
+
+
 def _hint(config: pytest.Config, here: Path, roots: set[Path]) -> str:
-    covered = [_absolute(here, a).resolve() for a in config.args]
+    covered = _covered(config, here)
     for root in roots:
         for panels in panels_of(root):
             if any(panels.is_relative_to(path) for path in covered) or not typed_paths(config):

@@ -50,6 +50,9 @@ def _undisturbed() -> Iterator[None]:
 class ReviewSession:
     """Hooks and state of an active session, with or without ``-n``."""
 
+    nothing = "no probe was asked"
+    """Why nothing was planned where nobody says otherwise."""
+
     def __init__(
         self, config: pytest.Config, review: Review, progress: Progress, panels: Sequence[Path]
     ) -> None:
@@ -75,6 +78,14 @@ class ReviewSession:
     def unit_ids(self) -> set[str]:
         """The ids of the planned units; empty before :meth:`start`."""
         return {unit.id for unit in self.review.plan.units}
+
+    def unit_of(self, nodeid: str) -> str:
+        """The id of the unit that an item with this node id is; any other text where it is none."""
+        return nodeid
+
+    def failure(self, outcome: Outcome) -> str:
+        """What the report of a session that is not green says."""
+        return failure(outcome.document)
 
     @property
     def not_asked(self) -> dict[str, str]:
@@ -135,12 +146,13 @@ class ReviewSession:
         """Remember which units pytest spoke of, and which probes failed."""
         if report.nodeid == GATE:
             return
+        unit = self.unit_of(report.nodeid)
         if report.when in ("call", "???") or report.outcome != "passed":
-            self.reported.add(report.nodeid)
-        result = self.review.results.get(report.nodeid)
+            self.reported.add(unit)
+        result = self.review.results.get(unit)
         # A broken contract fails its item too, and has its own reason; this counts own assertions.
         if report.outcome == "failed" and result is not None and result.ok:
-            self.failed.add(report.nodeid)
+            self.failed.add(unit)
 
     def pytest_internalerror(self) -> None:
         """An internal error, here or on a worker, is never a green run."""
@@ -183,15 +195,15 @@ class ReviewSession:
             detail=min(max(self.config.option.verbose + 1, BRIEF), ALL),  # -q, nothing, -v
         )
         if self.outcome.verdict.outcome != "PASS":
-            self._report_gate(failure(self.outcome.document))
+            self._report_gate(self.failure(self.outcome))
 
     def _nothing_planned(self, exitstatus: int) -> None:
-        """Panels were named and no probe was asked: only commands that just look may be green."""
+        """Units were asked for and there was none: only commands that just look may be green."""
         option = self.config.option
         if option.collectonly or option.setuponly or option.setupplan:
             self.review.discard()
             return
-        self.trouble = self.review.stopped or "no probe was asked"
+        self.trouble = self.review.stopped or self.nothing
         if exitstatus == pytest.ExitCode.OK:
             self._report_gate("INCOMPLETE: " + self.trouble)
         self.review.abort(self.trouble)
@@ -243,7 +255,8 @@ class ReviewSession:
         if self.trouble:
             terminalreporter.section("prun_review", "=", red=True)
             terminalreporter.write_line(f"INCOMPLETE: no verdict could be reached: {plain(self.trouble)}")
-            terminalreporter.write_line(f"run directory: {self.review.directory}")
+            if self.review.directory:
+                terminalreporter.write_line(f"run directory: {self.review.directory}")
         elif self.outcome is not None:
             terminalreporter.section("prun_review", "=")
             for line in self.outcome.text.splitlines():

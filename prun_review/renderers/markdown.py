@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from prun_review import patchrows
 from prun_review.renderers import (
     agreeing,
     changes,
     deciding,
     evidence,
     particulars,
+    patches,
     settled,
     verdictlines,
     view,
@@ -46,6 +48,7 @@ class Markdown:
             _sources,
             _pairs,
             _choices,
+            _patches,
             _agreement,
             _policy,
             particulars.failures,
@@ -235,6 +238,11 @@ def _choices(document: Document) -> Iterator[str]:
             yield from bullets(dissent)
         if choice["scores"]:
             yield from _scores(choice)
+
+
+def _patches(document: Document) -> Iterator[str]:
+    for case, compared in patchrows.written(document):
+        yield from patches.lines(compared, case, 2)
 
 
 def _scores(choice: Mapping[str, Any]) -> Iterator[str]:

@@ -17,6 +17,12 @@ MOST = 50
 def text(compared: Compared, case: str, width: int = 80) -> str:
     """A page of ``width`` columns, at least 40."""
     out = Page(max(width, 40))
+    put(compared, case, out)
+    return out.text()
+
+
+def put(compared: Compared, case: str, out: Page) -> None:
+    """The same on a page that holds more."""
     out.short(case, 0, "PATCHES  ")
     out.table(["executor", "files", "added", "deleted", "verified", "breaches"], _overview(compared))
     out.section(f"FILES: {_shared(compared)}")
@@ -32,29 +38,38 @@ def text(compared: Compared, case: str, width: int = 80) -> str:
         out.line(f"{meeting.path}: {meeting.left} and {meeting.right}: {_agreement(meeting)}")
     if compared.note:
         out.line(f"lines are not compared: {compared.note}")
-    return out.text()
+    if found := _breaches(compared):
+        out.section("NOT ALLOWED")
+        for told in found:
+            out.line(told, limit=800)
 
 
 def render(compared: Compared, case: str) -> str:
     """The same as Markdown."""
-    return page(_lines(compared, case))
+    return page(lines(compared, case))
 
 
-def _lines(compared: Compared, case: str) -> Iterator[str]:
+def lines(compared: Compared, case: str, level: int = 1) -> Iterator[str]:
+    """The same as lines of a page that holds more, its heading of this level."""
     names = [markdown(side.name) for side in compared.sides]
-    yield from (f"# Patches for {code(case)}", "")
+    yield from title(f"Patches for {code(case)}", level)
     header = ["Executor", "Files", "Added", "Deleted", "Verified", "Breaches"]
     yield from table(header, [[markdown(cell) for cell in row] for row in _overview(compared)])
-    yield from title("Files")
+    yield from title("Files", level + 1)
     yield f"{_shared(compared)}."
     if compared.files:
         yield ""
         rows = [[code(path), *(state or "-" for state in row)] for path, row in compared.files.items()]
         yield from table(["File", *names], rows)
     if checks := _checks(compared):
-        yield from title("Verify commands")
+        yield from title("Verify commands", level + 1)
         yield from table(["Command", *names], [[code(row[0]), *map(markdown, row[1:])] for row in checks])
-    yield from title("Where they agree")
+    if found := _breaches(compared):
+        yield from title("Not allowed", level + 1)
+        yield from (f"- {markdown(told)}" for told in found)
+    if len(compared.sides) == 1:
+        return
+    yield from title("Where they agree", level + 1)
     if compared.note:
         yield f"Lines are not compared: {compared.note}."
     elif not compared.meetings:
@@ -63,6 +78,14 @@ def _lines(compared: Compared, case: str) -> Iterator[str]:
         header = ["File", "Between", "Agreement"]
         rows = [[code(m.path), markdown(f"{m.left} and {m.right}"), _agreement(m)] for m in compared.meetings]
         yield from table(header, rows)
+
+
+def _breaches(compared: Compared) -> list[str]:
+    return [
+        f"{side.name}: [{breach.code}] {breach.path}: {breach.text}"
+        for side in compared.sides
+        for breach in side.patch.breaches
+    ][:MOST]
 
 
 def _overview(compared: Compared) -> list[list[str]]:
@@ -86,6 +109,8 @@ def _verified(side: Side) -> str:
 
 def _shared(compared: Compared) -> str:
     n, of = len(compared.shared), len(compared.files)
+    if len(compared.sides) == 1:
+        return f"{of} touched"
     return f"{n} of {of} touched by all {len(compared.sides)}"
 
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from prun_review import patchrows
 from prun_review.renderers import (
     agreeing,
     changes,
     deciding,
     evidence,
     gist,
+    patches,
     settled,
     verdictlines,
     view,
@@ -64,6 +66,7 @@ class Terminal:
             (self._sources, USUAL),
             (_pairs, ALL),
             (self._choices, BRIEF),
+            (self._patches, USUAL),
             (self._agreement, USUAL),
             (self._policy, USUAL),
             (self._failures, BRIEF),
@@ -209,6 +212,13 @@ class Terminal:
             if choice["scores"]:
                 page.table(*deciding.score_table(choice), indent=4)
         self._rest(len(cases), page, "choice")
+
+    def _patches(self, document: Document, page: Page) -> None:
+        found = patchrows.written(document)
+        for case, compared in found[: self.most]:
+            page.section("CODE WRITTEN")
+            patches.put(compared, case, page)
+        self._rest(len(found), page, "case with patches", "cases with patches")
 
     def _agreement(self, document: Document, page: Page) -> None:
         if entries := agreeing.agreement(document, whole=False):

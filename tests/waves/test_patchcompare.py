@@ -226,6 +226,9 @@ VERIFY
 
 WHERE THEY AGREE
   a.py: codex and sonnet: same at 5; differ at 20
+
+NOT ALLOWED
+  sonnet: [outside-scope] gone.txt: not its
 """
 
 
@@ -237,6 +240,7 @@ def test_two_patches_side_by_side_as_markdown(bench: Bench) -> None:
         "| `gone.txt` | - | deleted |",
         "| `pytest -q` | passed | failed (exit 1) |",
         "| `a.py` | codex and sonnet | same at 5; differ at 20 |",
+        r"- sonnet: \[outside-scope\] gone.txt: not its",
     ):
         assert line in page.splitlines()
 

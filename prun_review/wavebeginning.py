@@ -1,0 +1,186 @@
+"""A directory of waves read and checked, and the course that a run of it begins with; nothing is made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from prun_review import (
+    git,
+    manifest,
+    parallel,
+    wavebegin,
+    waveunits,
+)
+from prun_review.config import Config
+from prun_review.errors import ConfigError, PlanError
+from prun_review.git import Repository
+from prun_review.parallel import ParallelDirectory
+from prun_review.ports import Executor
+from prun_review.tasks import ERROR, SUCCEEDED, Course, Manifest, Problem
+from prun_review.verdict import number
+from prun_review.wavetaking import Former, newest, read
+
+KIND = "task"
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What of a directory is run, and by whom."""
+
+    only: tuple[str, ...] | None = None
+    """Ids of tasks, long or short; None: all."""
+    from_wave: int | None = None
+    """What stands before this wave is taken from the former run."""
+    resume: bool = False
+    """Take over what is still true of the former run."""
+    executor: str = ""
+    """Who does the tasks that wish for nobody."""
+
+
+ALL = Selection()
+"""Everything, anew."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be run, where."""
+
+    root: Path
+    config: Config
+    env: Mapping[str, str]
+    place: Path
+    """The directory, as it was named."""
+    selection: Selection
+    executors: Mapping[str, Executor]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A directory that may be run."""
+
+    opened: ParallelDirectory
+    manifest: Manifest
+    warnings: tuple[Problem, ...]
+    repository: Repository
+    base: str
+    """SHA of the commit that everything starts from: HEAD."""
+    prefix: str
+    """The trusted root within the repository: empty, or with a slash at its end."""
+    doers: Mapping[str, str]
+    """Executor by task."""
+
+
+# --- reading ----------------------------------------------------------------------------------
+
+
+def reading_of(wanted: Wanted) -> Reading:
+    """Read and check it; ``ConfigError`` that tells everything that is wrong, ``TreeError`` where there is
+    no commit to start from."""
+    opened = parallel.open_directory(wanted.root, wanted.place)
+    found, problems = manifest.read(opened)
+    errors = [problem for problem in problems if problem.level == ERROR]
+    if errors or found is None:
+        raise refused(opened.path, errors or list(problems))
+    doers = {
+        task.id: waveunits.executor_of(task, wanted.config.waves, wanted.selection.executor)
+        for task in found.tasks
+    }
+    _check_doers(found, doers, wanted.executors)
+    repository = git.find(opened.place)
+    root = wanted.root.resolve()
+    inside = root != repository.top and root.is_relative_to(repository.top)
+    prefix = f"{root.relative_to(repository.top).as_posix()}/" if inside else ""
+    return Reading(opened, found, problems, repository, git.head(repository), prefix, doers)
+
+
+def refused(directory: str, problems: Sequence[Problem]) -> ConfigError:
+    """The error that tells all problems, one a line."""
+    lines = [str(problem) + (f" -- {problem.remedy}" if problem.remedy else "") for problem in problems]
+    return ConfigError(
+        "\n".join([f"it cannot be run: {number(len(problems), 'error')}", *lines]),
+        place=directory,
+        remedy="prun-review validate tells all of it with lines; nothing was started",
+    )
+
+
+def _check_doers(found: Manifest, doers: Mapping[str, str], executors: Mapping[str, Executor]) -> None:
+    wrong = []
+    for task in found.tasks:
+        name = doers[task.id]
+        if name not in executors:
+            wrong.append(f"{task.id}: there is no executor {name!r}")
+        elif KIND not in executors[name].contracts:
+            wrong.append(f"{task.id}: {name} does not write code")
+    if wrong:
+        able = sorted(name for name, executor in executors.items() if KIND in executor.contracts)
+        told = "; ".join(wrong[:5]) + (f"; and {len(wrong) - 5} more" if len(wrong) > 5 else "")
+        raise ConfigError(told, place=found.directory, remedy=f"who can: {', '.join(able)}")
+
+
+def former_of(wanted: Wanted, reading: Reading) -> Former | None:
+    """The former run to go on from; None where none is asked for.  ``PrunError`` where there is none."""
+    if not wanted.selection.resume and wanted.selection.from_wave is None:
+        return None
+    path = newest(wanted.root, reading.manifest.directory)
+    if path is None:
+        if wanted.selection.from_wave is None:
+            return None
+        raise PlanError(
+            f"there is no earlier run of {reading.manifest.directory} to start from",
+            place=str(wanted.root / ".prun/runs"),
+            remedy="leave --from-wave out",
+        )
+    return read(path)
+
+
+def course_of(
+    wanted: Wanted, reading: Reading, former: Former | None, selected: Sequence[str]
+) -> tuple[Course, dict[str, str]]:
+    """The course of the run, and by task why it is not run although pytest selected it.
+
+    ``selected``: what pytest selected; where it is nothing the selection decides.
+    """
+    done = former.course if former else None
+    only: Sequence[str] | None = list(selected) if selected else wanted.selection.only
+    refusals: dict[str, str] = {}
+    if selected:
+        refusals = _unmet(reading, selected, done)
+        only = [name for name in selected if name not in refusals]
+        if not only:
+            raise PlanError(
+                "; ".join(f"{name}: {why}" for name, why in refusals.items()),
+                place=reading.manifest.directory,
+                remedy="select what they need too, or go on from the former run (--prun-resume)",
+            )
+        only = None if len(only) == len(reading.manifest.tasks) else only
+    course, problems = wavebegin.begin(
+        reading.manifest,
+        reading.base,
+        only=only,
+        from_wave=wanted.selection.from_wave,
+        done=done,
+        reopen=wanted.config.waves.reopen,
+    )
+    if course is None:
+        raise PlanError(
+            "; ".join(problem.text for problem in problems),
+            place=reading.manifest.directory,
+            remedy="; ".join(dict.fromkeys(p.remedy for p in problems if p.remedy)) or "run all of it",
+        )
+    return course, refusals
+
+
+def _unmet(reading: Reading, selected: Sequence[str], done: Course | None) -> dict[str, str]:
+    """Selected tasks with a dependency that is neither selected nor done, directly or by another one."""
+    whole, _ = wavebegin.begin(reading.manifest, reading.base, done=done)
+    there = {n for n, o in whole.outcomes.items() if o.status == SUCCEEDED} if whole else set()
+    left = set(selected)
+    refusals: dict[str, str] = {}
+    for task in reading.manifest.tasks:
+        missing = [dep for dep in task.deps if dep not in left and dep not in there]
+        if task.id in left and missing:
+            left.discard(task.id)
+            refusals[task.id] = f"it needs {', '.join(missing)}, which is neither selected nor done"
+    return refusals

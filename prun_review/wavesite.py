@@ -1,0 +1,198 @@
+"""What a run of waves works with once it may begin: vault, copies, crew, and what is watched meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+
+from prun_review import (
+    __version__,
+    egress,
+    git,
+    masking,
+    rundir,
+    taken,
+    waveunits,
+)
+from prun_review.bench import Bench, Veil
+from prun_review.copies import Copies
+from prun_review.crew import Crew, Tools
+from prun_review.errors import PlanError
+from prun_review.guard import Guard
+from prun_review.model import Reason, Result, Unit
+from prun_review.ports import Missing
+from prun_review.process import contain
+from prun_review.process.launch import ProcessLauncher
+from prun_review.programs import Programs, forbidden
+from prun_review.publicnames import public_name
+from prun_review.repostate import repository_changes, repository_state
+from prun_review.rundir import RunDir
+from prun_review.runpanels import run_panels
+from prun_review.scratch import Scratch
+from prun_review.shadow import Shadow
+from prun_review.subject import Subject
+from prun_review.tasks import PENDING, Course, Task
+from prun_review.vault import Vault
+from prun_review.verifying import Room
+from prun_review.wavebeginning import Reading, Wanted
+from prun_review.wavepace import OwnSteps, Stop
+from prun_review.wavereview import Ask
+from prun_review.wavetaking import GIT, Former, take_over
+
+
+@dataclass(frozen=True)
+class Site:
+    """All that a run that has begun works with."""
+
+    reading: Reading
+    course: Course
+    """As the run begins."""
+    refusals: Mapping[str, str]
+    """By task: why it is not run although it was selected."""
+    units: Mapping[str, Unit]
+    """By task: its unit of the plan."""
+    taken: Mapping[str, tuple[Unit, Result]]
+    """By task of the former run: its last opening."""
+    store: RunDir
+    vault: Vault
+    crew: Crew
+    steps: OwnSteps
+    guard: Guard
+    bases: dict[str, str]
+    """Id of an opening -> commit that its copies are made of."""
+    expected: Mapping[tuple[str, str], float]
+    """Seconds by unit of the plan and executor, from earlier runs."""
+    secrets: frozenset[str]
+    version: str
+    stack: ExitStack
+
+    def longest(self, tasks: Sequence[Task]) -> Task:
+        """The task that is expected to take longest; the first of those of which nothing is known."""
+        units = self.units
+        return max(tasks, key=lambda t: self.expected.get((units[t.id].case, units[t.id].executor), 0.0))
+
+    def close(self) -> None:
+        """End what runs; harmless when called again."""
+        self.stack.close()
+
+
+def site_of(
+    wanted: Wanted,
+    reading: Reading,
+    store: RunDir,
+    begun: tuple[Course, Mapping[str, str], Former | None],
+    jobs: int,
+    voices: tuple[Callable[[str], None], Callable[[str], None]],
+    vault: Vault | None = None,
+) -> Site:
+    """Make it in the run directory ``store``, on a vault of its own where none is given; ``PrunError``."""
+    course, refusals, former = begun
+    say, tell = voices
+    with ExitStack() as stack:
+        launcher = ProcessLauncher()  # before this process has a thread of its own
+        stack.callback(launcher.close)
+        vault = vault or Vault.create(store.path / GIT, reading.repository)
+        vault.commit_of(reading.base)
+        taken_over = take_over(former, course, store, vault) if former else {}
+        asked = sorted({reading.doers[n] for n, o in course.outcomes.items() if o.status == PENDING})
+        veil = _may_begin(wanted, vault, reading, asked)
+        programs = Programs(wanted.executors, wanted.env, launcher)
+        tracked = [public_name(entry.name) for entry in vault.entries(reading.base)]
+        programs.locate(asked, forbidden(reading.repository.top, tracked, wanted.root))
+        if dirty(reading):
+            say("uncommitted changes are not in the copies that tasks work in: they start from HEAD")
+        before = repository_state(reading.repository.top, index=True)
+        guard = Guard(lambda: _changes(reading, before))
+        copies = stack.enter_context(Copies(vault, store.path))
+        bases: dict[str, str] = {}
+        room = Room(launcher, wanted.env, wanted.config.containment)
+        bench = Bench(vault, copies, room, lambda unit: bases[unit.id], veil, reading.prefix)
+        tools = Tools(
+            config=replace(wanted.config, replay=""),
+            store=store,
+            launcher=launcher,
+            executors=wanted.executors,
+            located=programs.located,
+            subject=Subject(store.path, lambda path: Missing("nothing is reviewed here"), ()),
+            env=wanted.env,
+            workbench=bench,
+            contain=contain.contained if wanted.config.containment == "bwrap" else None,
+            verify=guard,
+            voids=frozenset({"repository-changed"}),
+            consequence="the run is stopped",
+            tell=tell,
+        )
+        crew = Crew(tools, jobs)
+        stack.callback(crew.close)
+        units = {
+            task.id: waveunits.planned(
+                reading.manifest, task, reading.doers[task.id], wanted.config.waves, reading.prefix
+            )
+            for task in reading.manifest.tasks
+        }
+
+        def ask(stop: Stop) -> Ask:
+            def review(
+                paths: Sequence[str], *, base: str, head: str, authors: Sequence[str]
+            ) -> Mapping[str, object]:
+                more = {"root": wanted.root, "env": wanted.env, "launcher": launcher, "stop": stop}
+                return run_panels(paths, base=base, head=head, authors=authors, **more)  # type: ignore[arg-type]
+
+            return review
+
+        return Site(
+            reading=reading,
+            course=course,
+            refusals=refusals,
+            units=units,
+            taken=taken_over,
+            store=store,
+            vault=vault,
+            crew=crew,
+            steps=OwnSteps(bench, store.id, ask, reading.prefix),
+            guard=guard,
+            bases=bases,
+            expected=rundir.durations(wanted.root),
+            secrets=masking.secrets_of(wanted.env),
+            version=__version__,
+            stack=stack.pop_all(),
+        )
+
+
+def _may_begin(wanted: Wanted, vault: Vault, reading: Reading, asked: Sequence[str]) -> Veil:
+    """What workers must not see; ``PrunError`` where nobody decided that the tree goes to one of them, or
+    they cannot be contained as wanted."""
+    config = wanted.config
+    egress.check(config, asked, wanted.executors, wanted.env)
+    why = contain.unavailable() if config.containment == "bwrap" else ""
+    if why:
+        raise PlanError(
+            f"workers cannot be contained: {why}",
+            place="containment = 'bwrap'",
+            remedy='install bubblewrap, or containment = "none"',
+        )
+    redact = egress.masks(wanted.root, config)
+    veil = Veil(vault, config.egress.never, redact)
+    veil(reading.base)
+    if redact is not None and config.egress.secrets == "refuse":
+        egress.refuse(config, redact.spots)
+    return veil
+
+
+def _changes(reading: Reading, before: object) -> tuple[Reason, ...]:
+    found = repository_changes(before, repository_state(reading.repository.top, index=True))  # type: ignore[arg-type]
+    return tuple(replace(r, text=r.text.replace("during the review", "during the run")) for r in found)
+
+
+def dirty(reading: Reading) -> bool:
+    """Whether the work tree holds uncommitted changes of tracked files."""
+    repository = reading.repository
+    scratch = Scratch(repository.top)
+    try:
+        shadow = Shadow(scratch.path / "git", repository, git.object_format(reading.base))
+        whole = replace(repository, prefix="")
+        selection = taken.select(whole, (), (), False)
+        return taken.build(shadow, selection, reading.base).revision.dirty
+    finally:
+        scratch.close()
