@@ -290,7 +290,11 @@ class WaveRun:
         tell: Callable[[str], None],
         heard: Callable[[Result], None] = lambda result: None,
     ) -> None:
-        """Nothing: a wave's panel does that where it is named."""
+        """Wait for what may still be to come when every task has its result: the validation of a wave whose
+        tasks failed.  Findings are a wave's panel's affair."""
+        while self.owed:
+            if result := self.next(LOOK):
+                heard(result)
 
     # --- its end ----------------------------------------------------------------------------
 

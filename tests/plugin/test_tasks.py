@@ -256,6 +256,19 @@ def test_a_validation_that_fails_is_told_and_ends_it_although_every_task_passed(
 
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")])
+def test_what_comes_after_the_last_task_is_waited_for_where_all_failed(
+    tmp_path: Path, workers: tuple[str, ...]
+) -> None:
+    made = project(tmp_path, task(1, 1, script="exit 3"), validation={1: "sleep 1; echo looked; exit 4"})
+    with waving(made) as pytest_in:
+        ran = pytest_in.run(DIR, *workers)
+        [wave] = pytest_in.report()["waves"]
+    assert ran.code == 1
+    assert (wave["validation"]["code"], wave["validation"]["said"]) == (4, "looked\n")
+    assert "STATUS: FAILED\n" in ran.out
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
 def test_ctrl_c_ends_what_runs_and_leaves_an_end_of_the_run(tmp_path: Path, workers: tuple[str, ...]) -> None:
     ready = tmp_path / "ready"
     long = f"echo $$ > {ready}.new; mv {ready}.new {ready}; while true; do sleep 0.1; done"
