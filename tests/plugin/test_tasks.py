@@ -264,7 +264,7 @@ def test_what_comes_after_the_last_task_is_waited_for_where_all_failed(
         ran = pytest_in.run(DIR, *workers)
         [wave] = pytest_in.report()["waves"]
     assert ran.code == 1
-    assert (wave["validation"]["code"], wave["validation"]["said"]) == (4, "looked\n")
+    assert (wave["validation"]["code"], wave["validation"]["said"]) == (4, "looked")
     assert "STATUS: FAILED\n" in ran.out
 
 
