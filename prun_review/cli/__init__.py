@@ -10,8 +10,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import tempfile
-import traceback
 from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn
@@ -61,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Foreign text in a terminal that cannot show it must not end the program.
         getattr(stream, "reconfigure", lambda **_: None)(errors="backslashreplace")
     try:
-        args = _parsed(_parser(), argv)
+        args = _parsed(_parser(_verbs(sys.argv[1:] if argv is None else argv)), argv)
     except SystemExit as ended:  # argparse: --help, --version, usage error
         return int(ended.code or 0)
     try:
@@ -78,6 +76,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except InternalError as error:
         return _bug(error, args.traceback)
     except PrunError as error:
+        import traceback
+
         from prun_review.reporting import trouble
 
         if args.traceback:
@@ -99,14 +99,23 @@ def _stand() -> None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - to the end
 
 
-def _parser() -> _Parser:
+def _verbs(words: Sequence[str]) -> Sequence[str]:
+    """The verbs that these arguments may need, since each costs the import of its module: the one that they
+    name, all where they name none, none where only the version is asked for."""
+    verb = next((word for word in words if word != "--traceback"), "")
+    if verb == "--version":
+        return ()
+    return (verb,) if verb in VERBS else VERBS
+
+
+def _parser(verbs: Sequence[str]) -> _Parser:
     parser = _Parser(
         prog="prun-review", description="Plans, gates and reports of reviews by independent reviewers."
     )
     parser.add_argument("--version", action="version", version=f"prun-review {__version__}")
     parser.set_defaults(traceback=False)
     subparsers = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
-    for verb in VERBS:
+    for verb in verbs:
         import_module(f"{__name__}.{verb}").register(subparsers)
     for command in subparsers.choices.values():
         command.set_defaults(parser=command)
@@ -131,6 +140,9 @@ def _parsed(parser: _Parser, argv: Sequence[str] | None) -> argparse.Namespace:
 
 def _bug(error: Exception, show: bool) -> int:
     """One line about our bug on standard error; the traceback there too, or in a file of its own."""
+    import tempfile
+    import traceback
+
     told = plain(f"{type(error).__name__}: {error}").splitlines()[0]
     if show:
         print(plain(traceback.format_exc()), file=sys.stderr)
