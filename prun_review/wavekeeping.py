@@ -63,7 +63,7 @@ class Keeper:
 
     def keep(self, before: Course | None, course: Course) -> None:
         """The course is another one now: tell it, hand out what is final, and store it."""
-        for line in progresslines.progress(before, course) if before else ():
+        for line in progresslines.progress(before, course):
             self.lines(line)
         for task, held in course.outcomes.items() if before else ():
             was = before.outcomes[task] if before else held

@@ -6,6 +6,7 @@ What was skipped or not run is ``failed`` with its reason; what was not selected
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 
 from prun_review.renderers.escape import one_line
@@ -15,16 +16,21 @@ from prun_review.wavestatus import COMPLETED, status
 from prun_review.wavesteps import of, over
 
 
-def progress(before: Course, after: Course) -> list[str]:
-    """The ``[PROGRESS]`` lines that a transition from one course to the next is worth, in wave order."""
+def progress(before: Course | None, after: Course) -> list[str]:
+    """The ``[PROGRESS]`` lines that a transition from one course to the next is worth, in wave order.
+
+    ``before`` is None at the beginning: what was taken over from a former run is not told again.
+    """
     lines: list[str] = []
+    if before is None:
+        return [line for wave in after.manifest.waves for line in _begun(wave, after)]
     for wave in after.manifest.waves:
         for task in wave.tasks:
             was, now = before.outcomes[task.id], after.outcomes[task.id]
             if (was.status, was.reason) != (now.status, now.reason) and now.reason != NOT_SELECTED:
                 lines += (f"[PROGRESS] wave={wave.number} task={_word(task.short)} {s}" for s in _task(now))
         if before.waves[wave.number].status != after.waves[wave.number].status:
-            lines += _wave(wave, after)
+            lines += (*_begun(wave, after), *_wave(wave, after))
     if over(after) and not over(before):
         lines.append(f"[PROGRESS] execution status={_ended(status(after) == COMPLETED)}")
     return lines
@@ -37,6 +43,11 @@ def _task(now: Outcome) -> Iterator[str]:
         yield f"status=completed commits={now.patch.commits if now.patch else 0}"
     elif now.status in TERMINAL:
         yield f"status=failed error={_word(now.reason or now.status)}"
+
+
+def _begun(wave: Wave, course: Course) -> Iterator[str]:
+    if course.waves[wave.number].status == RUNNING:
+        yield f"[PROGRESS] wave={wave.number} status=started"
 
 
 def _wave(wave: Wave, course: Course) -> Iterator[str]:
@@ -55,7 +66,7 @@ def _ended(well: bool) -> str:
 
 def started(course: Course) -> str:
     """The block that stands at the beginning: every wave that has begun, and where its tasks are."""
-    lines = ["=== Parallel Execution Started ==="]
+    lines = ["=== Parallel Execution Started ===", ""]
     for wave in course.manifest.waves:
         if course.waves[wave.number].status != PENDING:
             lines.append(f"Wave {wave.number}:")
@@ -68,14 +79,17 @@ def _state(task: Task, course: Course) -> str:
 
 
 def complete(course: Course) -> str:
-    """The block that stands at the end.  Where all is done or failed it has no other lines than ever."""
+    """The block that stands at the end.  Where all is done or failed it counts no more than ever."""
     states = [outcome.status for outcome in course.outcomes.values()]
-    lines = ["=== Execution Complete ===", "Results:"]
+    lines = ["=== Execution Complete ===", "", "Results:"]
     lines.append(f"  Completed: {states.count(SUCCEEDED)}/{len(states)} tasks")
     lines.append(f"  Failed: {states.count(FAILED)} tasks")
     for state, label in (("skipped", "Skipped"), ("not-run", "Not run")):
         if n := states.count(state):
             lines.append(f"  {label}: {n} tasks")
+    if status(course) == COMPLETED:
+        where = shlex.quote(one_line(course.manifest.directory, 1000))
+        lines += ["", f"Next step: prun-review integrate {where}"]
     return "\n".join(lines) + "\n"
 
 

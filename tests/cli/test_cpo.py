@@ -60,19 +60,25 @@ def test_from_validate_to_clean(shop: Project) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [
         "=== Parallel Execution Started ===",
+        "",
         "Wave 1:",
         "  task-001-part: RUNNING",
+        "[PROGRESS] wave=1 status=started",
         "[PROGRESS] wave=1 task=task-001 status=started",
         "[PROGRESS] wave=1 task=task-001 status=completed commits=0",
         "[PROGRESS] wave=1 status=completed tasks=1/1",
+        "[PROGRESS] wave=2 status=started",
         "[PROGRESS] wave=2 task=task-002 status=started",
         "[PROGRESS] wave=2 task=task-002 status=completed commits=0",
         "[PROGRESS] wave=2 status=completed tasks=1/1",
         "[PROGRESS] execution status=completed",
         "=== Execution Complete ===",
+        "",
         "Results:",
         "  Completed: 2/2 tasks",
         "  Failed: 0 tasks",
+        "",
+        f"Next step: prun-review integrate {DIR}",
     ]
     status, out, _ = call(root, "status", DIR)
     assert (status, out.rstrip().splitlines()[-1]) == (0, "STATUS: COMPLETED")
@@ -99,6 +105,7 @@ def test_a_failed_task_in_the_words_of_old_and_its_exit_status(shop: Project) ->
     lines = done.stdout.splitlines()
     assert lines[lines.index("=== Execution Complete ===") :] == [
         "=== Execution Complete ===",
+        "",
         "Results:",
         "  Completed: 0/2 tasks",
         "  Failed: 1 tasks",

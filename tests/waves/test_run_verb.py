@@ -70,19 +70,25 @@ def test_the_lines_of_old_and_exit_status_0(tmp_path: Path) -> None:
     assert (code, document(made)["status"]) == (0, "completed"), err
     assert out.splitlines() == [
         "=== Parallel Execution Started ===",
+        "",
         "Wave 1:",
         "  task-001-part: RUNNING",
+        "[PROGRESS] wave=1 status=started",
         "[PROGRESS] wave=1 task=task-001 status=started",
         "[PROGRESS] wave=1 task=task-001 status=completed commits=0",
         "[PROGRESS] wave=1 status=completed tasks=1/1",
+        "[PROGRESS] wave=2 status=started",
         "[PROGRESS] wave=2 task=task-002 status=started",
         "[PROGRESS] wave=2 task=task-002 status=completed commits=0",
         "[PROGRESS] wave=2 status=completed tasks=1/1",
         "[PROGRESS] execution status=completed",
         "=== Execution Complete ===",
+        "",
         "Results:",
         "  Completed: 2/2 tasks",
         "  Failed: 0 tasks",
+        "",
+        f"Next step: prun-review integrate {DIR}",
     ]
     assert "STATUS: COMPLETED" in err
     code, out, _ = ended(made, DIR, verb="status")
