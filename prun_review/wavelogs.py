@@ -16,7 +16,7 @@ from prun_review.errors import ConfigError
 from prun_review.model import Result, Unit
 from prun_review.planning import slug_of
 from prun_review.renderers.escape import plain
-from prun_review.tasks import Outcome, Task
+from prun_review.tasks import SUCCEEDED, Outcome, Task
 
 FOLDER = "logs"
 TAIL = 20_000
@@ -56,7 +56,11 @@ class Logs:
     def note(self, task: str, outcome: Outcome) -> None:
         """What became of a task later: put together, opened again, skipped."""
         why = f" ({outcome.reason})" if outcome.reason not in ("", "ok") else ""
-        self._add(task, f"\n--- {_clock()} {outcome.status}{why}: {outcome.message or outcome.commit} ---\n")
+        if outcome.status == SUCCEEDED and not outcome.commit:
+            return  # its opening ended well, and that is told already
+        told = f"accepted: with it the whole is commit {outcome.commit}" * (outcome.status == SUCCEEDED)
+        told = told or f"{outcome.status}{why}" + (f": {outcome.message}" if outcome.message else "")
+        self._add(task, f"\n--- {_clock()} {told} ---\n")
 
     def _add(self, task: str, text: str) -> None:
         known = self._texts.get(task, f"=== {task} ===\n")
@@ -97,8 +101,9 @@ def _told(result: Result, attempts: Path) -> Iterator[str]:
         how = "passed" if check.ok else f"failed ({check.ended_by or check.code})"
         yield f"\n[we ran: {check.command}] {how}"
         yield check.said
-    what = f"{result.status} {result.reason} after {result.seconds:.0f} s"
-    yield f"\n--- {_clock()} ended: {what}: {result.message}"
+    why = f" ({result.reason})" if result.reason not in ("", "ok") else ""
+    said = f": {result.message}" if result.message else ""
+    yield f"\n--- {_clock()} ended after {result.seconds:.0f} s: {result.status}{why}{said} ---"
 
 
 def find(place: Path, name: str) -> Path:

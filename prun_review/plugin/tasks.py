@@ -139,7 +139,7 @@ def why(result: Result) -> str:
     lines += [f"  {violation}" for violation in result.violations]
     for check in result.checks:
         if not check.ok:
-            how = check.ended_by or f"exit {check.code}"
+            how = check.ended_by or ("did not start" if check.code is None else f"exit {check.code}")
             lines.append(f"  check failed ({how}): {check.command}")
             lines += [f"    {line}" for line in check.said.splitlines()[-SHOWN:]]
     return clean_text("\n".join(lines))

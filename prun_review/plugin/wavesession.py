@@ -116,10 +116,10 @@ class WaveSession(ReviewSession):
 
 def _unproven(wave: Mapping[str, Any]) -> str:
     """Why a wave is not what it should be although its tasks are done; empty for any other."""
-    if wave["reason"] == "validation":
-        check = wave["validation"] or {}
-        how = check.get("ended_by") or f"exit {check.get('code')}"
-        said = "".join(f"\n    {line}" for line in check.get("said", "").splitlines()[-SHOWN:])
+    if wave["reason"] == "validation" and wave["validation"]:  # not one that came after it, and never ran
+        check = wave["validation"]
+        how = check["ended_by"] or ("did not start" if check["code"] is None else f"exit {check['code']}")
+        said = "".join(f"\n    {line}" for line in check["said"].splitlines()[-SHOWN:])
         return f"wave {wave['number']}: its validation failed ({how}): {wave['names']['validation']}{said}"
     lines = [f"wave {wave['number']}: {review['line']}" for review in wave["reviews"]]
     return "\n".join(lines) if wave["reason"] == "panel" else ""
