@@ -118,9 +118,8 @@ def _next(done: Integrated, place: Place, apply: bool) -> None:
     if apply and not found.applied:
         _tell("it is not applied, for not all of it is well")
     if not found.applied:
-        _tell(
-            f"to look at it all the same: {integration.by_hand(done.store, place.repository, found.branch)}"
-        )
+        how = "to look at it all the same" if done.status else "to look at it first"
+        _tell(f"{how}: {integration.by_hand(done.store, place.repository, found.branch)}")
     for step in next_steps(wavedocument.read(done.document)[0]):
         _tell(f"next: {step.text}{f': {step.command}' if step.command else ''}")
 
