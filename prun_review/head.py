@@ -196,7 +196,8 @@ class Head:
         vault = Vault.create(store.path / "git", ground.repository)
         commit = bench.commit_of(vault, ground)
         copies = stack.enter_context(Copies(vault, store.path, (self._root,)))
-        room = Room(launcher, self._env, self._config.containment)
+        here = ground.repository.top / ground.repository.prefix
+        room = Room(launcher, self._env, self._config.containment, stands_for=here)
         veil = bench.Veil(vault, self._config.egress.never, self._redactor)
         return bench.Bench(vault, copies, room, lambda unit: commit, veil)
 

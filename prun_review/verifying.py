@@ -2,8 +2,9 @@
 
 They are the user's own, but what they run was written by somebody else: so they see a fresh folder, an
 environment built from names, an empty home, and where bubblewrap is there no network and nothing else of
-the disk than the system's programs and the tools on PATH.  Their ends are the launcher's affair, as those
-of workers.
+the disk than the system's programs and the tools on PATH.  What was written then stands in the place of the
+user's own folder too: a virtual environment in which the project is installed to be edited names it by path,
+and would test what is not in question.  Their ends are the launcher's affair, as those of workers.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from prun_review import files, masking
+from prun_review import files, masking, toolpath
 from prun_review.errors import LaunchError, PrunError
-from prun_review.executors import environment, footprint
+from prun_review.executors import footprint
 from prun_review.model import Exit
 from prun_review.ports import Launch, Launcher
 from prun_review.process import contain
@@ -52,6 +53,8 @@ class Room:
     """Seconds of wall time for each command."""
     contain: Callable[[], str] = contain.unavailable
     """Why nothing can be contained here; empty where it can."""
+    stands_for: Path | None = None
+    """The user's folder in whose place the files stand for a contained command."""
 
 
 def run(
@@ -107,15 +110,29 @@ def _check(
 ) -> Check:
     launch = _launch(command, tree, place, room)
     if contained:
-        entries = environment.path_entries(launch.env["PATH"])
-        tools = (*footprint.of_tools(entries), *footprint.of_python())
-        launch = contain.alone(launch, tools, (tree, place / "home", place / "tmp"))
+        tools = _tools(launch.env["PATH"], tree, room.stands_for)
+        instead = {room.stands_for: tree} if room.stands_for else {}
+        launch = contain.alone(launch, tools, (tree, place / "home", place / "tmp"), instead)
     process = room.launcher.start(launch)
     exit = _watched(process.wait, process.stop, stop)
     output = files.take_regular(place, "output", SAID * 4).data.decode(errors="replace")
     said = masking.mask(_CONTROL.sub("", output).rstrip(), masking.secrets_of(room.env))[-SAID:]
     note = f"{said}\n{exit.note}".strip()[-SAID:] if exit.note else said
     return Check(command, exit.code, exit.ended_by, round(exit.seconds, 3), note, contained)
+
+
+def _tools(path: str, tree: Path, stands_for: Path | None) -> Iterator[Path]:
+    """What commands need of the disk.  Of the folder that the tree stands for only virtual environments, and
+    what the tree does not hold: else the user's own files would be tested."""
+    for tool in (*footprint.of_tools(path.split(os.pathsep)), *footprint.of_python()):
+        real = Path(os.path.realpath(tool))
+        if stands_for is None or not real.is_relative_to(stands_for):
+            yield tool
+            continue
+        around = (f for f in (real, *real.parents) if f != stands_for and f.is_relative_to(stands_for))
+        absent = not os.path.lexists(tree / real.relative_to(stands_for))
+        if absent or any((f / "pyvenv.cfg").is_file() for f in around):
+            yield tool
 
 
 def _watched(
@@ -138,8 +155,10 @@ def _launch(command: str, tree: Path, place: Path, room: Room) -> Launch:
         for name in ("stdin", "output", "unused"):
             files.create(place / name, b"")
     given = {name: room.env[name] for name in ("LANG", "LC_ALL", "LC_CTYPE", "TZ") if name in room.env}
-    path = os.pathsep.join(environment.path_entries(room.env.get("PATH", os.defpath), (tree,)))
-    env = {**given, "PATH": path, "HOME": str(place / "home"), "TMPDIR": str(place / "tmp"), "TERM": "dumb"}
+    entries = toolpath.path_of(room.env, tree, room.stands_for or Path("/"))
+    given |= {"PYTHONUSERBASE": base} if (base := toolpath.user_base(entries)) else {}
+    env = {**given, "PATH": os.pathsep.join(entries), "HOME": str(place / "home")}
+    env |= {"TMPDIR": str(place / "tmp"), "TERM": "dumb"}
     return Launch(
         argv=("/bin/sh", "-c", _ONE_STREAM, "sh", command),
         env={**env, "GIT_CEILING_DIRECTORIES": str(tree.parent)},

@@ -6,9 +6,11 @@ that holds it whole: its virtual environment, its package, its npm scope, or els
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import prun_review
@@ -17,35 +19,112 @@ SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/
 """Where programs and libraries of the system are; everybody has them."""
 
 
+LOGINS = (
+    *(".aws", ".azure", ".claude", ".codex", ".config", ".docker", ".gnupg", ".kube", ".mozilla", ".netrc"),
+    *(".password-store", ".ssh", ".git-credentials", ".npmrc", ".pypirc", ".local/share/keyrings"),
+)
+"""Below a home: nothing of these is a tool, wherever a PATH may point."""
+MOST_TOOLS = 1_000
+"""Files of a folder that are looked into for what they need."""
+
+
 def of_program(program: str, path: str = "") -> tuple[Path, ...]:
     """The paths that an executable file needs; ``path`` is the PATH on which a script's interpreter is
     looked for.  Paths of the system are left out."""
     found: list[Path] = []
     for file in (program, *_interpreter(program, path)):
         found += _of_file(Path(file))
-    return tuple(dict.fromkeys(p for p in found if not _of_system(p)))
+    return _narrowed(found, homes())
 
 
 def of_python() -> tuple[Path, ...]:
     """What the interpreter that runs this needs, and this package, from which it runs scripts."""
     package = Path(os.path.abspath(prun_review.__file__)).parent
-    paths = (Path(sys.prefix), Path(sys.base_prefix), package)
-    return tuple(dict.fromkeys(p for p in paths if not _of_system(p)))
+    return _narrowed([Path(sys.prefix), Path(sys.base_prefix), package], homes())
 
 
 def of_tools(entries: Iterable[str]) -> tuple[Path, ...]:
     """What the programs in the folders of a PATH need: of a virtual environment all of it and what it was
-    made from, of another folder what it holds and what its Python was installed with."""
+    made from; of another folder what it holds, where links and first lines of scripts lead, and what its
+    Python was installed with; of shims all that they choose from.  Nothing of :data:`LOGINS`."""
+    return _of_tools(tuple(entries), homes())
+
+
+def homes() -> tuple[Path, ...]:
+    """The user's home as it is called and as it is."""
+    home = os.environ.get("HOME", "")
+    named = [home] if os.path.isabs(home) and home.strip("/") else []
+    with suppress(ImportError, KeyError):  # nobody keeps a list of users here
+        import pwd
+
+        named.append(pwd.getpwuid(os.getuid()).pw_dir)
+    forms = [form for place in named if place.strip("/") for form in (place, os.path.realpath(place))]
+    return tuple(dict.fromkeys(Path(os.path.abspath(form)) for form in forms))
+
+
+@functools.lru_cache(16)
+def _of_tools(entries: tuple[str, ...], homes: tuple[Path, ...]) -> tuple[Path, ...]:
+    """The same, looked up once: a folder may hold hundreds of links, and every command asks."""
     found: list[Path] = []
     for entry in map(Path, entries):
         if not entry.is_dir() or _of_system(entry):
             continue
         found.append(entry)
         found += _environment(entry.parent)
-        installed = Path(os.path.realpath(entry / "python3")).parent.parent
-        if any(installed.glob("lib/python3*")):  # else it might be anybody's home
-            found.append(installed)
-    return tuple(dict.fromkeys(p for p in found if not _of_system(p) and p != Path("/")))
+        if entry.name == "shims" or (entry.parent / "Cellar").is_dir():
+            found.append(entry.parent)
+        if any(entry == home / ".local/bin" for home in homes):
+            found.append(entry.parent)
+        for file in _files(entry):
+            found += _led_to(file)
+    return tuple(p for p in _narrowed(found, homes) if not _login(p, homes))
+
+
+def _files(folder: Path) -> list[Path]:
+    """The files in it, Python first; the first of the others."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        names = sorted((not e.name.startswith("python"), e.name) for e in entries if e.is_file())
+        return [folder / name for _, name in names[:MOST_TOOLS]]
+    return []
+
+
+def _led_to(file: Path) -> list[Path]:
+    """What a tool needs beyond the folder that it lies in."""
+    real = Path(os.path.realpath(file))
+    found = [] if real.parent == file.parent else _of_file(file)[1:]
+    for program in (file, *(Path(word) for word in _interpreter(str(file), "") if word.startswith("/"))):
+        found += [] if program == file else _of_file(program)
+        found += _installation(Path(os.path.realpath(program)))
+    return found
+
+
+def _installation(real: Path) -> list[Path]:
+    """What a Python interpreter was installed with."""
+    if not real.name.startswith("python") or _of_system(real):
+        return []
+    prefix = real.parent.parent
+    return [prefix] if any(prefix.glob("lib*/python3*")) else []
+
+
+def _narrowed(paths: Iterable[Path], homes: tuple[Path, ...]) -> tuple[Path, ...]:
+    """Without those of the system; of a home, what lies above it, and its ``.local``, which hold everything
+    else too, only what is Python's."""
+    found: list[Path] = []
+    for path in paths:
+        wide = any(home.is_relative_to(path) or path == home / ".local" for home in homes)
+        found += _of_pythons(path) if wide or path == Path("/") else [path]
+    return tuple(dict.fromkeys(p for p in found if not _of_system(p)))
+
+
+def _of_pythons(prefix: Path) -> list[Path]:
+    python = [prefix / "bin", prefix / "pyvenv.cfg"] if (prefix / "bin/python3").exists() else []
+    found = {*prefix.glob("lib*/python3*"), *prefix.glob("lib*/libpython3*"), *python}
+    return sorted(path for path in found if path.exists())
+
+
+def _login(path: Path, homes: tuple[Path, ...]) -> bool:
+    forms = (path, Path(os.path.realpath(path)))
+    return any(form.is_relative_to(home / name) for form in forms for home in homes for name in LOGINS)
 
 
 def files(words: Iterable[str]) -> tuple[Path, ...]:

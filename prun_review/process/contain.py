@@ -15,7 +15,7 @@ from __future__ import annotations
 import functools
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -82,9 +82,15 @@ def contained(request: Request, command: Command, launch: Launch) -> Launch:
     return replace(launch, argv=argv)
 
 
-def alone(launch: Launch, readable: Iterable[Path], writable: Iterable[Path]) -> Launch:
+def alone(
+    launch: Launch,
+    readable: Iterable[Path],
+    writable: Iterable[Path],
+    instead: Mapping[Path, Path] | None = None,
+) -> Launch:
     """The launch of a command that needs nobody: in a mount namespace with these paths, without network;
-    ``LaunchError`` where there is no bubblewrap."""
+    ``LaunchError`` where there is no bubblewrap.  ``instead``: place -> folder that is seen there, writable,
+    whatever the place holds outside."""
     program = _bubblewrap()
     if not program:
         raise LaunchError(
@@ -92,7 +98,7 @@ def alone(launch: Launch, readable: Iterable[Path], writable: Iterable[Path]) ->
         )
     argv = (
         *(program, *_namespaces(), "--unshare-net", *_system(), "--tmpfs", "/tmp"),
-        *_shown(readable, writable),
+        *_shown(readable, writable, instead or {}),
         *("--chdir", str(launch.cwd), "--", *launch.argv),
     )
     return replace(launch, argv=argv)
@@ -136,19 +142,33 @@ def _binds(request: Request, command: Command, launch: Launch) -> Iterator[str]:
     yield from _shown(readable, writable)
 
 
-def _shown(readable: Iterable[Path], writable: Iterable[Path]) -> Iterator[str]:
+def _shown(
+    readable: Iterable[Path], writable: Iterable[Path], instead: Mapping[Path, Path] | None = None
+) -> Iterator[str]:
+    there = {place: str(folder) for path, folder in (instead or {}).items() for place in _places(path)}
     options = dict.fromkeys(_forms(readable), "--ro-bind")
     options |= dict.fromkeys(_forms(writable), "--bind")
     shown = {place: "--ro-bind" for place in SYSTEM if os.path.isdir(place)}
-    for path in sorted(options):
+    for path in sorted({*options, *there}):
+        if path in there and path not in options:
+            shown[path] = "instead"
+            yield from ("--bind", there[path], path)
+            continue
         around = next((str(p) for p in Path(path).parents if str(p) in shown), "")
         if path in shown or shown.get(around) == options[path] or not os.path.lexists(path):
             continue
-        if not os.path.islink(path):
+        if not os.path.islink(path) or shown.get(around) == "instead":
             shown[path] = options[path]
             yield from (options[path], path, path)
         elif not around:
             yield from ("--symlink", os.readlink(path), path)
+
+
+def _places(path: Path) -> Iterator[str]:
+    """Where something stands instead of a folder; never of the whole disk."""
+    for form in {os.path.abspath(path), os.path.realpath(path)}:
+        if form.strip("/"):
+            yield form
 
 
 def _forms(paths: Iterable[Path]) -> Iterator[str]:
