@@ -51,6 +51,10 @@ class Registered:
     """sha256 of the ``change.patch`` that was taken; empty where there was no change."""
     kept: bool = False
     """Left for a person to look at."""
+    shared: str = ""
+    """The git directory of the user's repository whose worktree it is; empty for a copy."""
+    entry: str = ""
+    """Its name among the worktrees there."""
 
     def write(self, folder: Path) -> None:
         """Put it beside the tree; ``OSError``."""
@@ -61,7 +65,7 @@ class Registered:
         """What is known of the copy in a folder; None where nothing is."""
         try:
             data = json.loads(files.read_regular(folder / RECORD, 1 << 20))
-            record = cls(**{f.name: data[f.name] for f in fields(cls)})
+            record = cls(**{f.name: data[f.name] for f in fields(cls) if f.name in data})
             return replace(record, made=float(record.made))
         except (OSError, ValueError, TypeError, KeyError):
             return None
@@ -73,10 +77,11 @@ class Place:
     def __init__(self, run_dir: Path, avoid: tuple[Path, ...]) -> None:
         """Make it, or take that of the same run again; ``TreeError``."""
         base = scratch.fit(KIND, "the copies that code is written in", (*avoid, run_dir))
-        name = f"{run_dir.name}-{hashlib.sha256(os.fsencode(run_dir)).hexdigest()[:6]}"
+        name = _name(run_dir)
         with files.named(TreeError, "no folder for copies can be made", base / name):
             gate = Lock(base / LOCK, wait=True)  # nobody cleans between mkdir and lock
             try:
+                _sweep(base)
                 self.path = base / name
                 with suppress(FileExistsError):
                     files.make_private(self.path)
@@ -93,6 +98,35 @@ class Place:
             if [path.name for path in self.path.iterdir()] == [LOCK]:
                 files.remove_tree(self.path)
         self._lock.release()
+
+
+def _name(run_dir: Path) -> str:
+    """What the folder of a run is called."""
+    return f"{run_dir.name}-{hashlib.sha256(os.fsencode(run_dir)).hexdigest()[:6]}"
+
+
+def _sweep(base: Path) -> None:
+    """Remove what runs that were killed left beside their copies: a template is a whole checkout."""
+    for folder in base.iterdir():
+        if folder.name == LOCK or folder.is_symlink() or not folder.is_dir() or _held(folder / LOCK):
+            continue
+        with suppress(OSError):  # a leftover that cannot be removed stops no run
+            for path in folder.iterdir():
+                if path.name != LOCK and Registered.read(path) is None:
+                    remove(path)
+            if [path.name for path in folder.iterdir()] == [LOCK]:
+                files.remove_tree(folder)
+
+
+def untaken(run_dir: Path) -> Iterator[Path]:
+    """The work trees of a run that is dead in which something was written that nobody took."""
+    for folder in (place / _name(run_dir.absolute()) for place in scratch.places(KIND) if _ours(place)):
+        if not folder.is_dir() or folder.is_symlink() or _held(folder / LOCK):
+            continue
+        for path in sorted(folder.iterdir()):
+            record = None if path.is_symlink() else Registered.read(path)
+            if record and record.laid and not record.kept and _change(path, record):
+                yield path / TREE
 
 
 def remove(path: Path) -> str:
@@ -192,6 +226,8 @@ def _judged(path: Path, record: Registered | None, now: float, older: float, for
 
 def _change(path: Path, record: Registered) -> str:
     """What would be lost with a copy; empty for nothing."""
+    if not os.path.lexists(path / TREE):
+        return ""
     try:
         now = treewalk.walk(str(path / TREE)).digest()
         if now == record.laid:

@@ -11,6 +11,7 @@ from typing import Any
 
 from prun_review import files, rundir, wavedocument
 from prun_review.codec import decode
+from prun_review.copyplace import untaken
 from prun_review.errors import PlanError, RunDirError, TreeError
 from prun_review.ledger import LedgerReader
 from prun_review.model import Result, Unit
@@ -68,7 +69,8 @@ def read(path: Path) -> Former:
         ) from None
     search = _Search(view)
     outcomes = {name: search.looked_at(outcome) for name, outcome in course.outcomes.items()}
-    return Former(view, replace(course, outcomes=outcomes), search.last, tuple(search.notes))
+    notes = (*search.notes, *(f"nobody took what was written in {tree}" for tree in untaken(path)))
+    return Former(view, replace(course, outcomes=outcomes), search.last, notes)
 
 
 @dataclass
@@ -83,7 +85,7 @@ class _Search:
         if not (wrote and outcome.unit and outcome.patch):
             return Outcome(outcome.task) if outcome.status == SUCCEEDED else outcome
         try:
-            unit = _unit(self.view.path, outcome.unit)
+            unit = unit_of(self.view.path, outcome.unit)
             result = self.view.result_of(unit)
             if result is None or not result.ok or result.patch != outcome.patch:
                 raise RunDirError("its result is not what the document says")
@@ -95,7 +97,8 @@ class _Search:
         return outcome
 
 
-def _unit(run: Path, slug: str) -> Unit:
+def unit_of(run: Path, slug: str) -> Unit:
+    """The unit of a slug in a run directory, as it is stored there; ``RunDirError``."""
     place = run / "units" / checked_slug(slug) / "unit.json"
     with files.named(RunDirError, "a unit cannot be read", place):
         data = files.read_regular(place, UNIT_CAP)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from prun_review.errors import ConfigError, InternalError, PrunError
 from prun_review.renderers.escape import one_line, plain
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from prun_review.waverun import WaveRun
 
 OPTIONS = ("only", "from_wave", "resume", "executor", "jobs", "timeout", "reopen", "isolation", "dry_run")
+BROKEN_PIPE = 141
+"""Exit status where whoever read went away, as of every verb."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -45,7 +47,7 @@ def register(parser: argparse.ArgumentParser) -> None:
     add("--jobs", type=int, metavar="N", help="most tasks at once (configuration: waves.jobs)")
     add("--timeout", type=float, metavar="SECONDS", help="for one attempt at a task (waves.timeout)")
     add("--reopen", type=int, metavar="N", help="how often a conflict may open a task again (waves.reopen)")
-    add("--isolation", choices=("copy",), help="where tasks are worked on (waves.isolation)")
+    add("--isolation", choices=("copy", "worktree"), help="where tasks are worked on (waves.isolation)")
     add("--dry-run", action="store_true", help="say what would be run, and start nothing")
 
 
@@ -79,6 +81,8 @@ def run(args: argparse.Namespace, directory: Path) -> int:
     with _signals() as caught:
         try:
             made.start(say=_say, tell=_say)
+            if caught:
+                made.stop("interrupted", _interrupted(caught))
             return _finish(made, lines, caught)
         finally:
             made.close()
@@ -92,7 +96,7 @@ def _finish(made: WaveRun, lines: _Lines, caught: list[int]) -> int:
     def stop() -> str:
         if not lines.begun and made.course is not None:  # the first tasks run now
             lines.begin(progresslines.started(made.course))
-        return f"interrupted by {signal.Signals(caught[0]).name}" if caught else ""
+        return _interrupted(caught) if caught else lines.unread
 
     to_its_end(made, stop)
     stop()
@@ -105,15 +109,35 @@ def _finish(made: WaveRun, lines: _Lines, caught: list[int]) -> int:
     except PrunError as error:
         _say(trouble(error))
         return 1
-    sys.stderr.write(plain(outcome.text))
-    print(f"run directory: {made.directory}", file=sys.stderr)
+    _print(f"{plain(outcome.text)}run directory: {made.directory}", sys.stderr)
     if caught:
         return 128 + caught[0]
-    return 0 if outcome.verdict.outcome == "PASS" else 1
+    if lines.unread:
+        return BROKEN_PIPE
+    if lines.lost:
+        _say(f"what was printed is not whole: {lines.lost}")
+    return 0 if outcome.verdict.outcome == "PASS" and not lines.lost else 1
+
+
+def _interrupted(caught: list[int]) -> str:
+    return f"interrupted by {signal.Signals(caught[0]).name}"
 
 
 def _say(text: str) -> None:
-    print(f"prun-review run: {plain(text)}", file=sys.stderr)
+    _print(f"prun-review run: {plain(text)}", sys.stderr)
+
+
+def _print(text: str, stream: TextIO) -> OSError | None:
+    """Print a line.  Where nothing can be printed any more (the terminal is gone, the disk is full) the
+    stream leads to nowhere from now on: that must not keep a run from being ended in order."""
+    try:
+        print(text, file=stream, flush=True)
+    except OSError as error:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+        return error
+    return None
 
 
 class _Lines:
@@ -121,19 +145,25 @@ class _Lines:
 
     def __init__(self) -> None:
         self.begun = False
+        self.lost: OSError | None = None
+        """Why some of them could not be printed."""
         self._waiting: list[str] = []
+
+    @property
+    def unread(self) -> str:
+        """Why the run is to end: whoever read the lines went away; empty as long as nobody did."""
+        return "nobody reads its lines any more" if isinstance(self.lost, BrokenPipeError) else ""
 
     def begin(self, block: str) -> None:
         """Print the block, and from then on every line at once."""
         self.begun = True
-        print(block, end="", flush=True)
-        for line in self._waiting:
-            print(line, flush=True)
+        for line in (block.removesuffix("\n"), *self._waiting):
+            self.line(line)
 
     def line(self, text: str) -> None:
         """One line, or a block without its last line end."""
         if self.begun:
-            print(text, flush=True)
+            self.lost = _print(text, sys.stdout) or self.lost
         else:
             self._waiting.append(text)
 
@@ -195,11 +225,10 @@ def document_of(name: str) -> dict[str, Any]:
     """The wave document that a directory of waves or a run stands for; ``ConfigError`` where it was never
     run."""
     from prun_review import parallel, wavetaking
-    from prun_review.runview import RunView
     from prun_review.runwaves import settings
 
     if not is_directory(name):
-        return RunView(Path(name)).waves()
+        return _told(Path(name), name)
     root, _ = settings(Path(name), {})
     opened = parallel.open_directory(root, Path(name))
     path = wavetaking.newest(root, opened.path)
@@ -207,8 +236,19 @@ def document_of(name: str) -> dict[str, Any]:
         raise ConfigError(
             "it was never run here", place=opened.path, remedy=f"prun-review run {one_line(name)}"
         )
+    return _told(path, name)
+
+
+def _told(path: Path, name: str) -> dict[str, Any]:
+    """The document of a run; of one that was killed it is told how to go on, and what it left."""
+    from prun_review.copyplace import untaken
+    from prun_review.runview import RunView
+
     document = RunView(path).waves()
     if document.get("status") == "running" and not RunView(path).dispatcher_alive():
-        again = f"prun-review run {one_line(name)} --resume goes on"
+        where = name if is_directory(name) else str(document.get("directory"))
+        again = f"prun-review run {one_line(where)} --resume goes on"
         print(f"prun-review status: run {path.name} was killed; {again}", file=sys.stderr)
+        for tree in untaken(path):
+            print(f"prun-review status: nobody took what was written in {tree}", file=sys.stderr)
     return document
