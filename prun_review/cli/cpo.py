@@ -2,6 +2,7 @@
 
 usage: cpo VERB DIR [options]
 
+  cpo init parallel/TS-0042-users -t TS-0042 -n users    an empty directory, to be filled with tasks
   cpo validate parallel/TS-0042-users/        what is wrong with it; runs nothing
   cpo run parallel/TS-0042-users/             do its tasks, wave by wave (its tasks/ folder means it too)
   cpo status parallel/TS-0042-users/          how its last run stands
@@ -9,11 +10,11 @@ usage: cpo VERB DIR [options]
   cpo integrate parallel/TS-0042-users/       put together what was accepted, and check the whole
   cpo clean                                   remove throwaway copies that nobody needs any more
 
-Each verb is the one of prun-review with all of its options: cpo VERB --help lists them.
+Each verb but init is the one of prun-review with all of its options: cpo VERB --help lists them.
 
 exit status:
   0    validate: it can be run; run: every task, validation and panel succeeded; status, logs: shown;
-       integrate: whole, and every check passed; clean: done
+       integrate: whole, and every check passed; init, clean: done
   1    validate: there are errors; run: something did not succeed, or was not run; integrate: conflicts, or
        a check that did not pass; clean: something could not be removed
   2    an unknown verb, option, directory or task, or a configuration that is wrong; run: a manifest with
@@ -31,7 +32,7 @@ from collections.abc import Sequence
 from prun_review import __version__, cli
 from prun_review.renderers.escape import one_line
 
-VERBS = ("validate", "run", "status", "logs", "integrate", "clean")
+VERBS = ("init", "validate", "run", "status", "logs", "integrate", "clean")
 _WITHOUT = ("clean",)
 """Verbs that are about no directory."""
 
@@ -49,6 +50,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     if verb not in VERBS:
         what = f"there is no verb {one_line(verb)!r}" if verb else "a verb is missing"
         return _usage(f"cpo: {what}", f"one of {', '.join(VERBS)}; cpo --help")
+    if verb == "init":
+        from prun_review.cli import cpoinit
+
+        return cpoinit.main(words[1:])
     helped = {"-h", "--help"} & set(words)
     # Without a directory the same verbs speak of reviews: nobody who types cpo means to start one.
     if verb not in _WITHOUT and not helped and not any(map(_is_place, words[1:])):

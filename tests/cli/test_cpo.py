@@ -157,10 +157,61 @@ def test_what_is_no_command_starts_nothing(shop: Project, words: list[str], told
 def test_every_verb_has_help_and_an_exit_status(tmp_path: Path, verb: str) -> None:
     status, out, _ = call(tmp_path, verb, "--help")
     assert status == 0
-    assert f"prun-review {verb}" in out
+    assert f"{'cpo' if verb == 'init' else 'prun-review'} {verb}" in out
     told = call(tmp_path, "--help")[1]
     assert re.search(rf"^  cpo {verb}\b", told, re.MULTILINE)
     assert f"{verb}" in told.partition("exit status:")[2]
+
+
+def test_a_directory_that_was_begun_with_init_is_filled_validated_and_run(shop: Project) -> None:
+    made = "parallel/TS-0042-feature"
+    status, out, _ = call(shop.root, "init", made, "-t", "TS-0042", "-n", "feature-name")
+    assert (status, out.splitlines()[-1]) == (0, f"then: cpo validate {made}")
+    place = shop.root / made
+    manifest = json.loads((place / "manifest.json").read_text())
+    assert manifest == {"tech_spec_id": "TS-0042", "name": "feature-name", "waves": []}
+    status, out, _ = call(shop.root, "validate", made)
+    assert (status, "[no-tasks]" in out) == (1, True)
+    assert call(shop.root, "run", made)[0] == 2
+    manifest["waves"] = [{"number": 1, "tasks": [{"id": "task-001", "agent": "an-expert"}]}]
+    (place / "manifest.json").write_text(json.dumps(manifest))
+    (place / "tasks/task-001-words.md").write_text("---\nid: task-001\nwave: 1\n---\n# task-001: Words\n")
+    assert call(shop.root, "validate", made)[0] == 0
+    assert call(shop.root, "init", made)[0] == 2
+    assert json.loads((place / "manifest.json").read_text()) == manifest
+    shop.git("add", "-A")
+    shop.git("commit", "-qm", "a feature")
+    assert call(shop.root, "run", made)[0] == 0
+    assert shop.git("status", "--porcelain") == ""  # what a run leaves behind is ignored
+
+
+@pytest.mark.parametrize(
+    ("words", "fields"),
+    [
+        (["parallel/TS-0007-loans"], {"tech_spec_id": "TS-0007", "name": "loans"}),
+        (["parallel/loans/"], {"tech_spec_id": None, "name": "loans"}),
+        (["loans", "--tech-spec", "SPEC-1", "--name", "L"], {"tech_spec_id": "SPEC-1", "name": "L"}),
+    ],
+)
+def test_what_init_is_not_told_is_taken_from_the_directorys_name(
+    tmp_path: Path, words: list[str], fields: dict[str, str | None]
+) -> None:
+    assert call(tmp_path, "init", *words)[0] == 0
+    assert json.loads((tmp_path / words[0] / "manifest.json").read_text()) == {**fields, "waves": []}
+
+
+def test_init_writes_to_nothing_that_is_there(tmp_path: Path) -> None:
+    (tmp_path / "a/tasks").mkdir(parents=True)
+    (tmp_path / "a/context.md").write_text("mine")
+    (tmp_path / "file").write_text("mine")
+    assert "context.md" not in call(tmp_path, "init", "a")[1].partition("next:")[0]
+    assert (tmp_path / "a/context.md").read_text() == "mine"
+    for place in ("file", "file/below"):
+        status, out, errors = call(tmp_path, "init", place)
+        assert (status, out) == (2, "")
+        assert "cannot be made" in errors
+    assert call(tmp_path, "init")[0] == 2
+    assert (tmp_path / "file").read_text() == "mine"
 
 
 def test_help_and_version(tmp_path: Path) -> None:
