@@ -16,6 +16,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from prun_review.manifestfiles import MANIFEST, TASKS
 from prun_review.renderers.escape import one_line
@@ -58,7 +59,7 @@ def main(words: Sequence[str]) -> int:
 
 def _make(place: Path, spec: str, name: str) -> list[str]:
     """Make what is not there, the manifest first; the names of what was made."""
-    manifest = {"tech_spec_id": spec or None, "name": name, "waves": []}
+    manifest: dict[str, Any] = {"tech_spec_id": spec or None, "name": name, "waves": []}
     place.mkdir(parents=True, exist_ok=True)
     with open(place / MANIFEST, "x", encoding="utf-8") as stream:
         stream.write(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
