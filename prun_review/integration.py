@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -32,7 +33,7 @@ from prun_review.git import Repository
 from prun_review.model import Unit
 from prun_review.parallel import ParallelDirectory
 from prun_review.process.launch import ProcessLauncher
-from prun_review.rebuilding import rebuild
+from prun_review.rebuilding import Accepted, rebuild
 from prun_review.redoing import Hands
 from prun_review.repostate import repository_changes, repository_state
 from prun_review.rundir import RunDir, RunView
@@ -112,23 +113,36 @@ def place_of(root: Path, directory: Path) -> Place:
     )
 
 
-def last_run(root: Path, directory: str, tell: Callable[[str], None]) -> Path:
-    """The newest run of a directory that has ended; newer ones that have not are told.  ``RunDirError``."""
+def last_run(root: Path, directory: str) -> Path:
+    """The last run of a directory; ``RunDirError`` where there is none, or it has not ended.
+
+    An earlier one is not taken in its stead: whoever asks right after a run that was killed would be told
+    of another one that all is well.
+    """
     for path in rundir.stored(root):
+        if not os.path.lexists(path / WAVES):
+            continue
         try:
             told = json.loads((path / WAVES).read_bytes())
-        except (OSError, ValueError, RecursionError):
-            continue
-        if not isinstance(told, dict) or told.get("directory") != directory:
+        except (OSError, ValueError, RecursionError) as error:
+            raise _unfit(path, f"its {WAVES} cannot be read: {error}", "") from None
+        if isinstance(told, dict) and told.get("directory") != directory:
             continue
         if RunView(path).dispatcher_alive():
-            tell(f"run {path.name} of it still runs, and is not looked at")
-        elif not told.get("finished"):
-            tell(f"run {path.name} of it has no end, and is not looked at (prun-review run --resume goes on)")
-        else:
-            return path
+            raise _unfit(path, "it still runs", "wait for it to end")
+        if not isinstance(told, dict) or not told.get("finished"):
+            raise _unfit(path, "it has no end", "prun-review run --resume goes on with it")
+        return path
     raise RunDirError(
-        f"no run of {directory} has ended", place=str(root / ".prun/runs"), remedy="prun-review run DIR"
+        f"there is no run of {directory}", place=str(root / ".prun/runs"), remedy="prun-review run DIR"
+    )
+
+
+def _unfit(path: Path, why: str, remedy: str) -> RunDirError:
+    return RunDirError(
+        f"the last run, {path.name}, cannot be integrated: {why}",
+        place=str(path),
+        remedy="; ".join(filter(None, (remedy, "--run RUN takes an earlier one"))),
     )
 
 
@@ -146,7 +160,8 @@ def integrate(wanted: Wanted, place: Place, run: Path, tell: Callable[[str], Non
             remedy="name a run of this directory, or leave --run out for the latest one",
         )
     with _held(run) as store:
-        vault = _vault(run / WHOLE, place.repository)
+        alone = wanted.config.waves.isolation == "worktree"
+        vault = _vault(run / WHOLE, place.repository, alone)
         found = _put(wanted, place, former, store, vault, tell)
         vault.branch(store.id, found.head)
         status = wavestatus.exit_status(former.course, found)
@@ -174,10 +189,10 @@ def _held(run: Path) -> Iterator[RunDir]:
         store.close()
 
 
-def _vault(path: Path, repository: Repository) -> Vault:
+def _vault(path: Path, repository: Repository, alone: bool) -> Vault:
     with files.named(RunDirError, "the object store of the whole cannot be made", path):
         files.remove_tree(path)
-    return Vault.create(path, repository)
+    return Vault.create(path, repository, alone=alone)
 
 
 def _put(
@@ -191,12 +206,12 @@ def _put(
         return Integration(wholeness.FAILED, branch, onto, message=NOTHING)
     if onto != former.course.base:
         tell(f"{wanted.onto} is {onto[:12]}, and the run started from {former.course.base[:12]}")
-        if any(held.reviews for held in former.course.waves.values()):
-            tell("its panels reviewed it there, and not on what it is put onto now")
-    hands = _hands(wanted, place, store, vault, tell)
+    hands = _hands(wanted, place, (store, vault, onto, accepted), tell)
     put = wholeness.put(vault, onto, accepted, place.manifest, place.prefix, hands, wanted.reopen)
-    wrong = list(wholeness.violations(vault, put, accepted, place.manifest, place.prefix))
+    wrong = list(wholeness.violations(vault, put, accepted, former.course, place.manifest, place.prefix))
     checks: tuple[Check, ...] = ()
+    for task in put.redone:
+        tell(f"{task} is in it as it was when it was done again")
     if put.joined.conflicts:
         tell("nothing is run on it, since it is not whole")
     else:
@@ -205,17 +220,28 @@ def _put(
             checks = wholeness.run_all(run, put.joined.head, place.manifest, wanted.tests)
         after = repository_state(place.repository.top, index=True)
         wrong += [r.text.replace("the review", "the checks") for r in repository_changes(before, after)]
-        if not checks:
-            tell("no command was run on the whole: no wave names a validation, and no --test was given")
-    return wholeness.look(put, branch, checks, wrong)
+    tests = wholeness.Tests(wanted.tests, wanted.config.waves.tests)
+    unrun = wholeness.unrun(vault, put, former.course, place.manifest, tests)
+    return replace(wholeness.look(put, branch, checks, wrong), unrun=unrun)
 
 
-def _hands(wanted: Wanted, place: Place, store: RunDir, vault: Vault, tell: Callable[[str], None]) -> Hands:
+def _hands(
+    wanted: Wanted,
+    place: Place,
+    what: tuple[RunDir, Vault, str, tuple[Accepted, ...]],
+    tell: Callable[[str], None],
+) -> Hands:
+    store, vault, onto, accepted = what
     executors = extensions.executors(extensions.manager(), wanted.config)
     running = wavebeginning.Wanted(
         wanted.root, wanted.config, wanted.env, place.opened.place, wavebeginning.ALL, executors
     )
-    return Hands(running, store, vault, tell)
+
+    def replay(earlier: str) -> None:
+        wholeness.put(vault, earlier, accepted, place.manifest, place.prefix, hands)
+
+    hands = Hands(running, store, vault, onto, replay, tell)
+    return hands
 
 
 @contextmanager
@@ -225,7 +251,8 @@ def _runner(wanted: Wanted, place: Place, former: Former, vault: Vault) -> Itera
         launcher = ProcessLauncher()
         stack.callback(launcher.close)
         copies = stack.enter_context(Copies(vault, former.view.path))
-        room = Room(launcher, wanted.env, wanted.config.containment, wanted.config.waves.timeout)
+        limit, top = wanted.config.waves.timeout, place.repository.top
+        room = Room(launcher, wanted.env, wanted.config.containment, limit, stands_for=top)
         bench = Bench(vault, copies, room, _no_unit, within=place.prefix)
         yield lambda head, commands: bench.run(head, commands, lambda: "")
 
@@ -242,7 +269,8 @@ def _keep(store: RunDir, former: Former, place: Place, found: Integration) -> No
     from prun_review.renderers import integration
     from prun_review.renderers.json import dumps
 
-    document = {**former.view.waves(), "integration": encode(found)}
+    told = {"again": [], **store.waves(), "prefix": place.prefix}
+    document = {**told, "integration": encode(found)}
     if problems := wavedocument.validate(document):
         raise InternalError(f"the wave document is not what its schema says: {problems[0]}")
     store.write_waves(document, durable=True)
@@ -259,6 +287,8 @@ def by_hand(store: Path, repository: Repository, branch: str) -> str:
 
 def lines(done: Integrated) -> list[str]:
     """What people are told of it, without what the report says at length."""
+    from prun_review.renderers import waveview
+
     found = done.integration
     why = f" ({found.message})" if found.message else ""
     told = [f"{found.status}: {found.branch} is {found.head[:12]}{why}"]
@@ -268,5 +298,7 @@ def lines(done: Integrated) -> list[str]:
     for conflict in found.conflicts:
         beside = f" with {', '.join(conflict.others)}" if conflict.others else ""
         told.append(f"  conflict of {conflict.task} in {', '.join(conflict.paths)}{beside}")
+    for row in done.document["again"]:
+        told.append(f"  {row['task']} was {waveview.redone(row)}")
     word = done.document["status"]
     return [*told, *[f"  the run itself is {word}"] * (word != wavestatus.COMPLETED)]

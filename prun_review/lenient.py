@@ -71,7 +71,8 @@ class Fitting:
             if key in value:
                 found[key] = self(item, value[key], _at(where, key))
             else:
-                self.notes.append(f"{_at(where, key)}: missing")
+                if key in schema.get("required", schema["properties"]):  # else it came later
+                    self.notes.append(f"{_at(where, key)}: missing")
                 found[key] = Fitting({"$defs": self._defs})(item, self._empty(item))
         return found
 

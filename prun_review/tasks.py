@@ -175,6 +175,36 @@ class Integration:
     applied: str = ""
     """The branch of the user's repository that it was fetched into; empty where it was not."""
     message: str = ""
+    onto: str = ""
+    """SHA of the commit that it was put onto."""
+    wrong: tuple[str, ...] = ()
+    """What speaks against it beside conflicts and checks, in words; each also stands in the message."""
+    unrun: tuple[str, ...] = ()
+    """What was not run or not looked at on the whole, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Redone:
+    """A task that was done again while a run was integrated, since its change clashed."""
+
+    task: str
+    onto: str
+    """SHA of the user's commit that the run was put onto."""
+    base: str
+    """SHA of the commit that it was done again on."""
+    asked: str
+    """sha256 over the task as it was then."""
+    unit: str
+    """Slug of its unit directory in the run."""
+    status: str
+    """``succeeded`` or ``failed``."""
+    reason: str = ""
+    message: str = ""
+    executor: str = ""
+    vendor: str = ""
+    attempts: int = 0
+    seconds: float = 0.0
+    patch: Patch | None = None
 
 
 PENDING, RUNNING, SUCCEEDED, FAILED, SKIPPED, NOT_RUN = (

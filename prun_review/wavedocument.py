@@ -43,6 +43,8 @@ class Facts:
     """Log of a task by its id, relative to the directory."""
     problems: tuple[Problem, ...] = ()
     integration: Integration | None = None
+    prefix: str = ""
+    """The trusted root within its repository: empty, or with a slash at its end."""
 
 
 def build(course: Course, facts: Facts) -> dict[str, Any]:
@@ -69,6 +71,8 @@ def build(course: Course, facts: Facts) -> dict[str, Any]:
         "integration": encode(facts.integration),
         "usage": _usage(course, facts.usage),
         "problems": encode(facts.problems),
+        "prefix": facts.prefix,
+        "again": [],
     }
     cleaned: dict[str, Any] = clean(document)
     return cleaned

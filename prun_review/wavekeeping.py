@@ -57,8 +57,9 @@ class Keeper:
         """An opening of a task ended."""
         if not self.site.crew.is_stored(result):  # it never ran, or could not be stored
             self._store(result)
+        if self.last.get(task.id) is not result:  # Ctrl-C may have caught it on its way
+            self._usage[result.executor] = add(self._usage.get(result.executor, Usage()), result.usage)
         self.last[task.id] = result
-        self._usage[result.executor] = add(self._usage.get(result.executor, Usage()), result.usage)
         self.logs.ended(task, result, self.site.store.path / "units" / result.slug)
 
     def keep(self, before: Course | None, course: Course) -> None:
@@ -95,6 +96,7 @@ class Keeper:
             usage=self._usage,
             logs=dict(self.logs.names),
             problems=self.site.reading.warnings,
+            prefix=self.site.reading.prefix,
         )
         return wavedocument.build(course, facts)
 

@@ -1,6 +1,6 @@
 """``prun-review integrate DIR``: what a run of waves wrote, put together and tested as a whole.
 
-Takes the last run of DIR that has ended, makes its commits again out of the patches that its ledger vouches
+Takes the last run of DIR, makes its commits again out of the patches that its ledger vouches
 for, and puts them one after the other onto --onto (HEAD) on a branch prun/<run> in the run directory.  What
 clashes is left out and named, or with --reopen done again on top of the others; nothing is settled by
 dropping a side.  On the whole every validation of the manifest and the project's tests run (--test, or
@@ -8,6 +8,9 @@ dropping a side.  On the whole every validation of the manifest and the project'
 against it.  DIR/integration-report.md and DIR/report.json say what came of it.  Your repository is only
 read; with --apply, and only where all of it is well, the branch is brought into it as prun/<run> and
 nothing else: you merge.
+
+Unless --run names one, it is the last run, and that must have ended.  The last line of what is printed says
+what was NOT run on the whole, where something was not.
 
 Exit 0: the run is completed and the whole passed everything; 1: not so; 2: there is no such run, or its
 records cannot be relied on.
@@ -39,7 +42,7 @@ def register(subparsers: Any) -> None:
     )
     add = parser.add_argument
     add("place", type=Path, metavar="DIR", help="what holds manifest.json or tasks/")
-    add("--run", metavar="RUN", help="the run to integrate (default: the last one that ended)")
+    add("--run", metavar="RUN", help="the run to integrate (default: the last one)")
     add("--onto", metavar="REV", default="HEAD", help="the commit that it is put onto (default: HEAD)")
     add(
         "--test",
@@ -86,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
 
     root, config = read_settings(Path.cwd())
     place = integration.place_of(root, args.place)
-    name = args.run or str(integration.last_run(root, place.opened.path, _tell))
+    name = args.run or str(integration.last_run(root, place.opened.path))
     wanted = integration.Wanted(
         root=root,
         config=config,
@@ -103,9 +106,20 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.write(dumps(done.document))
     else:
         for line in integration.lines(done):
-            print("  " * line.startswith(" ") + one_line(line, 1000))
+            print("  " * line.startswith(" ") + one_line(line, 1000), flush=True)
     _next(done, place, args.apply)
+    _last(done, args.json)
     return done.status
+
+
+def _last(done: Integrated, json: bool) -> None:
+    """The last line: what nobody looked at, so that no ``whole`` is taken for more than it is."""
+    unrun = done.integration.unrun
+    told = f"NOT run on the whole: {'; '.join(unrun)}" if unrun else ""
+    if told and json:
+        _tell(told)
+    elif told:
+        print(one_line(told, 2000), flush=True)
 
 
 def _next(done: Integrated, place: Place, apply: bool) -> None:

@@ -91,8 +91,8 @@ def _waves(numbers: list[int]) -> str:
 
 
 def _boundary_word(document: Document) -> tuple[str, str]:
-    n = sum(1 for _ in view.breaches(document))
-    if not any(task["patch"] for task in document["tasks"]):
+    n = sum(1 for _ in view.breaches(document)) + len(view.wrong(document))
+    if not n and not any(task["patch"] for task in document["tasks"]):
         return UNKNOWN, "no change was taken"
     return (BAD, f"{n} found") if n else (GOOD, "none")
 
@@ -102,7 +102,10 @@ def _checked(document: Document, kind: str) -> tuple[str, str]:
     bad = [run for run in runs if not run.ok]
     if not runs:
         return UNKNOWN, "no such command was run"
-    return (BAD if bad else GOOD), f"{len(runs) - len(bad)} of {len(runs)} passed"
+    told = f"{len(runs) - len(bad)} of {len(runs)} passed"
+    if not bad and document["integration"] and all(run.where != view.WHOLE for run in runs):
+        return UNKNOWN, f"{told}; none of it was run on the whole"
+    return (BAD if bad else GOOD), told
 
 
 def _contracts(document: Document) -> Iterator[str]:
@@ -130,9 +133,14 @@ def _contracts(document: Document) -> Iterator[str]:
 
 def _boundaries(document: Document) -> Iterator[str]:
     yield from title("Boundary Violations")
-    found = list(view.breaches(document))
-    if not found:
+    found, wrong = list(view.breaches(document)), view.wrong(document)
+    if not found and not wrong:
         yield f"{' '.join(_boundary_word(document))}."
+        return
+    yield from (f"- {BAD} {markdown(text)}" for text in wrong)
+    if wrong and found:
+        yield ""
+    if not found:
         return
     rows = [
         [code(t["short"]), code(b["code"]), code(b["path"] or "-"), markdown(b["text"])] for t, b in found
@@ -182,6 +190,9 @@ def _tests(document: Document) -> Iterator[str]:
             for run in runs
         ]
         yield from table(["Status", "On", "Kind", "Command", "Result", "Time", "Contained"], rows)
+    if unrun := view.unrun(document):
+        yield from ("", "**Not run on the whole:**", "")
+        yield from (f"- {UNKNOWN} {markdown(text)}" for text in unrun)
     for run in runs:
         if not run.ok and run.check["said"]:
             yield from ("", f"What {code(run.check['command'])} on {markdown(run.where)} said:", "")

@@ -31,7 +31,7 @@ def must_fix(document: Document) -> list[str]:
         items += [
             f"{view.how(c)} on the whole: {c['command']}" for c in whole["checks"] if not view.passed(c)
         ]
-        if whole["status"] == "failed" and whole["message"]:
+        if whole["status"] != "whole" and whole["message"]:
             items.append(whole["message"])
     return items + [f"{p['file']}: {p['text']}" for p in document["problems"] if p["level"] == "error"]
 
@@ -53,7 +53,9 @@ def should_fix(document: Document) -> list[str]:
         for task in document["tasks"]
         if task["conflict"] and task["status"] == "succeeded"
     ]
+    items += [f"{row['task']} was {view.redone(row)}; look at it" for row in document["again"]]
     items += [f"wave {n} was changed and not reviewed" for n in view.unreviewed(document)]
+    items += [f"not run on the whole: {text}" for text in view.unrun(document)]
     for task in document["tasks"]:
         items += [f"{task['short']}: {note}" for note in (task["patch"]["notes"] if task["patch"] else ())]
     return items + [f"{p['file']}: {p['text']}" for p in document["problems"] if p["level"] == "warning"]

@@ -120,6 +120,10 @@ def _integration(document: Document, page: Page) -> None:
         page.line(f"{view.how(check)}: {check['command']}", 4)
     if whole["message"]:
         page.line(whole["message"], 4)
+    for row in document["again"]:
+        page.line(f"{row['task']} was {view.redone(row)}", 4)
+    for text in whole["unrun"]:
+        page.line(f"not run on the whole: {text}", 4)
     if whole["applied"]:
         page.line(f"fetched into your repository as {whole['applied']}", 4)
 

@@ -14,6 +14,7 @@ from typing import Any
 Document = Mapping[str, Any]
 Row = Mapping[str, Any]
 
+WHOLE = "the whole"
 TESTS, TYPES, LINT, OTHER = "Tests", "Type Check", "Lint", "Other"
 _KINDS = (
     (TYPES, re.compile(r"\b(mypy|pyright|pyre|pytype|tsc|type-?check|ty check)\b")),
@@ -57,7 +58,7 @@ def ran(document: Document) -> list[Ran]:
         if wave["validation"]:
             found.append(Ran(f"wave {wave['number']}", wave["validation"]))
     whole = document["integration"]
-    return [*found, *(Ran("the whole", check) for check in (whole["checks"] if whole else ()))]
+    return [*found, *(Ran(WHOLE, check) for check in (whole["checks"] if whole else ()))]
 
 
 def how(check: Row) -> str:
@@ -136,8 +137,31 @@ def touched_contracts(document: Document) -> list[tuple[Row, str]]:
 
 
 def within(document: Document, name: str) -> str:
-    """The path of a file of the directory, from where the directory itself is named."""
-    return posixpath.normpath(posixpath.join(document["directory"], name))
+    """The path of a file of the directory, from the root of the repository, as patches have paths."""
+    return f"{document['prefix']}{posixpath.normpath(posixpath.join(document['directory'], name))}"
+
+
+def ran_on_whole(document: Document) -> list[Ran]:
+    """What was run on the whole."""
+    return [run for run in ran(document) if run.where == WHOLE]
+
+
+def unrun(document: Document) -> list[str]:
+    """What was not run or not looked at on the whole, in words; nothing before it is put together."""
+    whole = document["integration"]
+    return list(whole["unrun"]) if whole else []
+
+
+def wrong(document: Document) -> list[str]:
+    """What speaks against the whole beside conflicts and checks, in words."""
+    whole = document["integration"]
+    return list(whole["wrong"]) if whole else []
+
+
+def redone(row: Row) -> str:
+    """What became of a task that was done again while it was integrated."""
+    how = "succeeded" if row["status"] == "succeeded" else lacking(row)
+    return f"done again by {row['executor']} on {row['base'][:12]}: {how} (units/{row['unit']})"
 
 
 def _files(task: Row) -> list[Row]:

@@ -231,11 +231,24 @@ def test_two_green_branches_are_not_a_green_merge(tmp_path: Path) -> None:
 
 
 def test_nothing_was_run_is_told(tmp_path: Path) -> None:
-    shop = ran(project(tmp_path, T(1, 1)))
-    code, _, errors = shop.integrate()
+    shop = ran(project(tmp_path, T(1, 1, front="verify: ['true # pytest']\n"), validation={1: "true"}))
+    code, out, _ = shop.integrate()
     assert code == 0
-    assert "no command was run on the whole" in errors
-    assert "| Tests | ⚠️ | no such command was run |" in shop.report
+    told = "NOT run on the whole: the project's own tests: neither --test nor"
+    assert out.splitlines()[-1].startswith(told)
+    assert "| Tests | ⚠️ | 1 of 1 passed; none of it was run on the whole |" in shop.report
+    (shop.root / DIR / "manifest.json").write_text(
+        (shop.root / DIR / "manifest.json").read_text().replace('"validation": "true"', '"validation": ""')
+    )
+    code, out, _ = shop.integrate()
+    assert code == 0
+    told = "NOT run on the whole: anything at all: no wave names a validation, and neither --test nor"
+    assert out.splitlines()[-1].startswith(told)
+    assert "- [ ] not run on the whole: anything at all" in shop.report
+    code, out, errors = shop.integrate("--json")
+    assert json.loads(out) == shop.document
+    assert told in errors.splitlines()[-1]
+    assert "NOT run" not in shop.integrate("--test", "true")[1]
 
 
 def test_a_run_that_failed_is_never_applied(tmp_path: Path) -> None:
@@ -388,10 +401,32 @@ def test_a_task_is_done_again_where_that_is_asked_for(tmp_path: Path) -> None:
     told = prompt.read_text()
     assert "eins" in told
     assert "+ONE" in told
-    # The run itself is what it was, and can be integrated again: then it is done once more.
-    assert json.loads((shop.run / "waves.json").read_text())["tasks"] == shop.document["tasks"]
-    assert shop.integrate("--reopen", "1", "--apply")[0] == 0
-    assert len(list((shop.run / "units").glob("*task-001*"))) == 4
+    # The run itself is what it was; what was done again is kept beside it, and nobody is asked twice.
+    assert json.loads((shop.run / "waves.json").read_text()) == shop.document
+    assert wavedocument.validate(shop.document) == []
+    [row] = shop.document["again"]
+    assert (row["task"], row["status"], row["executor"]) == ("task-001-part", "succeeded", "hand")
+    assert row["onto"] == row["base"] == git(shop.root, "rev-parse", "HEAD")
+    assert f"task-001-part was done again by hand on {row['base'][:12]}: succeeded" in shop.report
+    before = shop.document["integration"]["head"]
+    (tmp_path / "scripts/task-001.2.sh").write_text("exit 3")
+    assert shop.integrate("--apply")[0] == 0
+    assert shop.document["integration"]["head"] == before == git(shop.root, "rev-parse", f"prun/{shop.id}")
+    assert "task-001-part was done again by hand" in out
+    # Also where HEAD moved on since: its own change counts, wherever it was made.
+    git(shop.root, "branch", "-D", f"prun/{shop.id}")
+    head = shop.moved(src__mine="mine\n")
+    code, out, errors = shop.integrate("--reopen", "1", "--test", "grep -q EINS src/shared.txt")
+    assert code == 0, (out, errors)
+    assert shop.document["integration"]["onto"] == head
+    assert len(list((shop.run / "units").glob("*task-001*"))) == 3
+    # But not where it is no more what the run vouches for.
+    patch = shop.run / "units" / row["unit"] / "change.patch"
+    patch.write_text(patch.read_text().replace("+EINS", "+EVIL"))
+    code, _, errors = shop.integrate("--apply")
+    assert code == 1
+    assert f"what task-001-part wrote in units/{row['unit']} is not taken over" in errors
+    assert [c["task"] for c in shop.document["integration"]["conflicts"]] == ["task-001-part"]
 
 
 @pytest.mark.parametrize(
@@ -400,6 +435,7 @@ def test_a_task_is_done_again_where_that_is_asked_for(tmp_path: Path) -> None:
         ("exit 3", "in vain: unknown"),
         (edit("eins", "EINS").removesuffix(DONE) + "true", "in vain: no-marker"),
         (f"echo x > elsewhere; {DONE}", "in vain: breach"),
+        (DONE, "in vain: nothing-written"),
     ],
 )
 def test_what_is_done_again_in_vain_is_told_and_the_conflict_stays(
@@ -412,6 +448,13 @@ def test_what_is_done_again_in_vain_is_told_and_the_conflict_stays(
     assert whole["status"] == "conflicts"
     assert [c["task"] for c in whole["conflicts"]] == ["task-001-part"]
     assert f"task-001-part was done again {said}" in whole["message"], out
+    # Whoever integrates it the next time is told of it, and not asked to pay for it.
+    code, out, _ = shop.integrate()
+    assert code == 1
+    [row] = shop.document["again"]
+    assert (row["status"], f"in vain: {row['reason']}") == ("failed", said)
+    assert f"task-001-part was done again by hand on {row['base'][:12]}: {row['reason']}" in out
+    assert f"task-001-part was done again by hand on {row['base'][:12]}: {row['reason']}" in shop.report
     assert git(shop.root, "branch", "--list", "prun/*") == ""
 
 
@@ -459,6 +502,32 @@ def test_a_contract_that_was_changed_is_not_well(tmp_path: Path) -> None:
     assert shop.integrate("--test", "true")[0] == 1
     assert shop.document["integration"]["message"] == "the contract contracts/types.py was changed"
     assert "changed the contract contracts/types.py" in shop.report
+
+
+def test_what_came_into_the_manifest_after_the_run_is_not_well(tmp_path: Path) -> None:
+    """A task that was never run, a panel that saw nothing, and one that wrote nothing and is another now."""
+    made = project(tmp_path, T(1, 1), T(2, 1, script=DONE))
+    shop = ran(made)
+    assert shop.integrate()[0] == 0
+    place = shop.root / DIR / "tasks/task-002-part.md"
+    place.write_text(place.read_text().replace("Part 2", "Part 2, but better"))
+    place.with_name("task-003-part.md").write_text(
+        place.read_text().replace("task-002", "task-003").replace("wave: 1", "wave: 2")
+    )
+    manifest = json.loads((shop.root / DIR / "manifest.json").read_text())
+    manifest["waves"][0]["panel"] = ["panels/review"]
+    manifest["waves"].append({"number": 2, "tasks": [{"id": "task-003-part", "agent": "shop:hand-expert"}]})
+    (shop.root / DIR / "manifest.json").write_text(json.dumps(manifest))
+    code, out, errors = shop.integrate("--apply", "--test", "true")
+    assert code == 1, (out, errors)
+    wrong = [
+        "task-002-part was changed since it was run",
+        "task-003-part came into the manifest after the run",
+        "the panel of wave 1 has not seen what is put together of task-001-part",
+    ]
+    assert shop.document["integration"]["wrong"] == wrong
+    assert "| Boundary Violations | ❌ | 3 found |" in shop.report
+    assert git(shop.root, "branch", "--list", "prun/*") == ""
 
 
 def test_a_manifest_with_errors_is_not_integrated(shop: Shop) -> None:
@@ -523,7 +592,8 @@ TAMPERED: dict[str, tuple[Callable[[Shop], None], str]] = {
         lambda s: waves_json(s, lambda d: d.update(status="completed", stopped=" ")),
         "its sha256 is not in the ledger",
     ),
-    "no document": (lambda s: (s.run / "waves.json").unlink(), "has ended"),
+    "no document": (lambda s: (s.run / "waves.json").unlink(), "there is no run of"),
+    "half a document": (lambda s: (s.run / "waves.json").write_text("{"), "its waves.json cannot be read"),
     "no ledger": (lambda s: (s.run / "ledger.jsonl").unlink(), "its sha256 is not in the ledger"),
     "other commits": (
         lambda s: waves_json(s, swapped_commits, True),
@@ -590,18 +660,20 @@ def test_a_run_of_another_directory_is_refused(shop: Shop) -> None:
     assert f"it is a run of {DIR}, not of parallel/TS-0010-other" in errors
     code, _, errors = call("integrate", "parallel/TS-0010-other", cwd=shop.root)
     assert code == 2
-    assert "no run of parallel/TS-0010-other has ended" in errors
+    assert "there is no run of parallel/TS-0010-other" in errors
 
 
-def test_a_newer_run_without_an_end_is_told_and_passed_over(shop: Shop) -> None:
+def test_where_the_last_run_has_no_end_no_other_one_is_taken_in_its_stead(shop: Shop) -> None:
     newer = shop.run.with_name("29990101T000000Z-abcd")
     shutil.copytree(shop.run, newer)
     (newer / "waves.json").write_text(
         json.dumps({**json.loads((newer / "waves.json").read_text()), "finished": None})
     )
-    code, _, errors = shop.integrate()
-    assert code == 0, errors
-    assert f"run {newer.name} of it has no end" in errors
+    code, _, errors = shop.integrate("--apply")
+    assert code == 2, errors
+    assert f"the last run, {newer.name}, cannot be integrated: it has no end" in errors
+    assert git(shop.root, "branch", "--list", "prun/*") == ""
+    assert shop.integrate("--run", shop.id)[0] == 0
 
 
 def test_a_run_that_lives_is_not_touched(shop: Shop) -> None:
@@ -610,7 +682,7 @@ def test_a_run_that_lives_is_not_touched(shop: Shop) -> None:
         code, _, errors = shop.integrate("--run", shop.id)
         assert code == 2
         assert "is still being written" in errors
-        assert "still runs, and is not looked at" in shop.integrate()[2]
+        assert "cannot be integrated: it still runs" in shop.integrate()[2]
     finally:
         lock.release()
 
@@ -651,3 +723,5 @@ def test_a_project_below_the_root_of_its_repository(tmp_path: Path) -> None:
     shop = ran(made)
     assert shop.integrate()[0] == 1
     assert shop.document["integration"]["message"] == "the contract contracts/types.py was changed"
+    assert "changed by task-002" in shop.report
+    assert "task-002 changed the contract contracts/types.py" in shop.report

@@ -116,6 +116,8 @@ def at(value: Any, where: tuple[str | int, ...]) -> Any:
 
 FULL = full()
 KEYS = [w for w in places(FULL) if isinstance(w[-1], str)]
+LATER = {("prefix",), ("again",), *(("integration", key) for key in ("onto", "wrong", "unrun"))}
+"""What documents of earlier runs have not."""
 
 
 def test_the_whole_document_is_valid() -> None:
@@ -126,7 +128,7 @@ def test_the_whole_document_is_valid() -> None:
 @pytest.mark.parametrize("where", KEYS, ids=lambda w: "/".join(map(str, w)))
 def test_the_schema_is_strict(where: tuple[str | int, ...]) -> None:
     parent = where[:-1]
-    free = parent in {("usage",), ("manifest", "sources")}
+    free = parent in {("usage",), ("manifest", "sources")} or where in LATER
     for change in ("less", "more", "other"):
         document = copy.deepcopy(FULL)
         if change == "less":
@@ -137,6 +139,16 @@ def test_the_schema_is_strict(where: tuple[str | int, ...]) -> None:
             at(document, parent)[where[-1]] = object()
         if change != "less" or not free:
             assert validate(document), change
+
+
+def test_a_document_without_what_came_later_is_whole() -> None:
+    document = copy.deepcopy(FULL)
+    for where in LATER:
+        del at(document, where[:-1])[where[-1]]
+    told, notes = read(document)
+    assert notes == ()
+    assert told["status"] == FULL["status"]
+    assert [at(told, where) for where in sorted(LATER)] == [[], "", [], [], ""]
 
 
 def test_the_schema_itself_is_sound() -> None:
