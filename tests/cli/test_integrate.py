@@ -567,6 +567,10 @@ def other_result(shop: Shop) -> None:
     (opening(shop, 2) / "result.json").write_bytes((opening(shop, 1) / "result.json").read_bytes())
 
 
+def half_a_document(shop: Shop) -> None:
+    (shop.run / "waves.json").write_text("{")
+
+
 def swapped_commits(document: dict[str, Any]) -> None:
     first, second = document["tasks"][:2]
     first["commit"], second["commit"] = second["commit"], first["commit"]
@@ -593,7 +597,7 @@ TAMPERED: dict[str, tuple[Callable[[Shop], None], str]] = {
         "its sha256 is not in the ledger",
     ),
     "no document": (lambda s: (s.run / "waves.json").unlink(), "there is no run of"),
-    "half a document": (lambda s: (s.run / "waves.json").write_text("{"), "its waves.json cannot be read"),
+    "half a document": (half_a_document, "its waves.json cannot be read"),
     "no ledger": (lambda s: (s.run / "ledger.jsonl").unlink(), "its sha256 is not in the ledger"),
     "other commits": (
         lambda s: waves_json(s, swapped_commits, True),
