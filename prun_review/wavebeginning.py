@@ -84,7 +84,9 @@ def reading_of(wanted: Wanted) -> Reading:
     if errors or found is None:
         raise refused(opened.path, errors or list(problems))
     doers = {
-        task.id: waveunits.executor_of(task, wanted.config.waves, wanted.selection.executor)
+        task.id: _known_as(
+            waveunits.executor_of(task, wanted.config.waves, wanted.selection.executor), wanted.executors
+        )
         for task in found.tasks
     }
     _check_doers(found, doers, wanted.executors)
@@ -103,6 +105,12 @@ def refused(directory: str, problems: Sequence[Problem]) -> ConfigError:
         place=directory,
         remedy="prun-review validate tells all of it with lines; nothing was started",
     )
+
+
+def _known_as(name: str, executors: Mapping[str, Executor]) -> str:
+    """``sonnet`` for ``claude``: people name the program, where one executor alone is of that lineage."""
+    able = [n for n, executor in executors.items() if executor.lineage == name and KIND in executor.contracts]
+    return able[0] if name not in executors and len(able) == 1 else name
 
 
 def _check_doers(found: Manifest, doers: Mapping[str, str], executors: Mapping[str, Executor]) -> None:
