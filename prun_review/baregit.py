@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -21,6 +23,9 @@ _QUIET = {
 AS_STORED = b"* -text -ident !filter !working-tree-encoding !diff !merge !whitespace\n"
 """Attributes under which files lie on disk byte for byte as git stores them, whatever any
 ``.gitattributes`` says, and are compared and merged as what they are."""
+
+OBJECT = 0o400
+"""Mode of an object's file: nothing writes to one again."""
 
 
 def make(path: Path, form: str, settings: Mapping[str, str], lent: Path | None = None) -> None:
@@ -47,6 +52,20 @@ def _config(form: str, settings: Mapping[str, str]) -> bytes:
         section, _, name = key.rpartition(".")
         lines += [f"[{section}]", f"\t{name} = {value}"]
     return "\n".join([*lines, ""]).encode()
+
+
+def store(objects: Path, form: str, kind: str, content: bytes) -> str:
+    """Keep an object as a file of its own, as git does; its SHA.  ``OSError`` where it cannot be written.
+
+    For small ones: a process of git costs more than all of this.
+    """
+    whole = b"%s %d\0%s" % (kind.encode(), len(content), content)
+    sha = hashlib.new(form, whole, usedforsecurity=False).hexdigest()
+    place = objects / sha[:2] / sha[2:]
+    if not place.exists():
+        place.parent.mkdir(mode=files.PRIVATE_DIR, exist_ok=True)
+        files.write(place, zlib.compress(whole, 1), OBJECT, sync=False)
+    return sha
 
 
 def quoted(raw: bytes) -> bytes:

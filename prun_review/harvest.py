@@ -74,7 +74,7 @@ def harvest(vault: Vault, laid: Laid, writes: Sequence[str], spares: Sequence[st
         new = _sifted(vault, take, found)
         tree = _tree(vault, take, found, new)
     old = vault.tree_of(laid.base)
-    text, touched = vault.diff(old, tree), vault.touched(old, tree)
+    text, touched = vault.compared(old, tree)
     take.breaches += _outside(touched, writes, spares)
     count = _own_git(vault, take, old, tree)
     digest = hashlib.sha256(text).hexdigest() if text else ""
@@ -94,13 +94,11 @@ def _sifted(vault: Vault, take: _Take, found: Found) -> list[bytes]:
     tops = {name.split(b"/")[0] for name in laid.listed}
     left = {os.fsencode(name) for name in LEFTOVERS} - tops
     odd = [*found.odd, *found.repositories]
-    possible = [name for name in (*new, *odd) if not _impossible(name)]
-    ignored = vault.ignored(laid.tree, possible)
-    dropped = {
-        name
-        for name in (*new, *odd)
-        if (name in ignored or name.split(b"/")[0] in left) and not take.wanted(named(name))
-    }
+    unasked = [
+        name for name in (*new, *odd) if not take.wanted(named(name))
+    ]  # what is wanted is never dropped
+    dropped = {name for name in unasked if name.split(b"/")[0] in left}
+    dropped |= vault.ignored(laid.tree, [n for n in unasked if n not in dropped and not _impossible(n)])
     _tell_dropped(take, [name for name in new if name in dropped and name != MARKER.encode()])
     for name in set(found.repositories) - dropped:
         take.breach("nested-repository", name, "it holds a repository of its own")

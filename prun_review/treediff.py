@@ -21,7 +21,11 @@ Run = Callable[..., bytes]
 """``Vault.run``."""
 
 _RENAMES = ("-M", f"-l{RENAMES}")
-_PATCH = ("-p", "-U3", "--binary", "--full-index", "--no-ext-diff", "--no-textconv", "--no-color")
+_PATCH = (
+    *("-p", "-U3", "--binary", "--full-index", "--no-ext-diff", "--no-textconv", "--no-color"),
+    *("--src-prefix=a/", "--dst-prefix=b/"),
+)
+_LISTED = ("-z", "--raw", "--numstat")
 _STATUSES = {"A": "added", "D": "deleted", "M": "modified", "R": "renamed", "T": "type"}
 _NONE = "000000"
 _HUNK = re.compile(rb"^<<<<<<< .*?^>>>>>>> [^\n]*\n?", re.MULTILINE | re.DOTALL)
@@ -54,12 +58,25 @@ class Merged:
 
 def patch(run: Run, old: str, new: str) -> bytes:
     """The differences as text for ``git apply``."""
-    return run("diff-tree", "-r", *_PATCH, *_RENAMES, "--src-prefix=a/", "--dst-prefix=b/", old, new)
+    return run("diff-tree", "-r", *_PATCH, *_RENAMES, old, new)
 
 
 def touched(run: Run, old: str, new: str) -> tuple[Touched, ...]:
     """The files that differ, sorted by path."""
-    parts = iter(run("diff-tree", "-r", "-z", "--raw", "--numstat", *_RENAMES, old, new).split(b"\0")[:-1])
+    return _listed(run("diff-tree", "-r", *_LISTED, *_RENAMES, old, new))
+
+
+def compared(run: Run, old: str, new: str) -> tuple[bytes, tuple[Touched, ...]]:
+    """Both of one look."""
+    out = run("diff-tree", "-r", *_LISTED, *_PATCH, *_RENAMES, old, new)
+    listing, between, text = out.partition(b"\0\0")  # no name in the listing is empty
+    if out and not (between and text):
+        raise TreeError("git diff-tree said what is not understood", remedy="see that git is 2.38 or newer")
+    return text, _listed(listing + b"\0" if out else b"")
+
+
+def _listed(out: bytes) -> tuple[Touched, ...]:
+    parts = iter(out.split(b"\0")[:-1])
     found: dict[bytes, Touched] = {}
     for part in parts:
         if part.startswith(b":"):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -26,6 +27,8 @@ MERGING = (2, 38)
 """The first git that merges without a work tree (``merge-tree --write-tree``)."""
 FIRST = 946684800
 """Seconds since the epoch that a commit without parents is dated: the same content has the same SHA."""
+KEPT, KEPT_SIZE = 4, 64 << 20
+"""Indexes that are kept filled, each of at most so many bytes: few bases are in use at once."""
 LEAVES, ABSENT, SUBMODULE = "a link that leaves the tree", "its content is not here", "a submodule"
 """Why something of a tree is not made as a file."""
 
@@ -45,6 +48,11 @@ class Vault:
         self.program = git.program(repository.top)
         self._trees: dict[str, str] = {}
         """Tree by commit or tree, under whole names: those never change, and each look costs a process."""
+        self._touched: dict[tuple[str, str], tuple[Touched, ...]] = {}
+        """By two trees: the same for ever, and asked for when a change is taken and when it is joined."""
+        self._guard = threading.Lock()
+        self._indexes: dict[str, bytes] = {}
+        """Filled indexes of trees that were asked for, the last few of them."""
         self._dates: dict[str, int] = {}
         """Commit -> seconds since the epoch that it is dated."""
 
@@ -102,12 +110,27 @@ class Vault:
         """The name of an index of ours for a while, filled with a tree where one is given."""
         name = f"index.{secrets.token_hex(8)}"
         try:
-            self.run("read-tree", *([tree] if tree else ["--empty"]), index=name)
+            self._fill(name, tree)
             yield name
         finally:
             for left in (name, f"{name}.lock"):
                 with suppress(FileNotFoundError):
                     (self.path / left).unlink()
+
+    def _fill(self, name: str, tree: str) -> None:
+        with self._guard:
+            kept = self._indexes.pop(tree, b"")
+        if kept:
+            files.create(self.path / name, kept)
+        else:
+            self.run("read-tree", *([tree] if tree else ["--empty"]), index=name)
+            small = (self.path / name).stat().st_size <= KEPT_SIZE
+            kept = (self.path / name).read_bytes() if small and git.SHA.fullmatch(tree) else b""
+        if kept:
+            with self._guard:
+                self._indexes[tree] = kept
+                if len(self._indexes) > KEPT:
+                    del self._indexes[next(iter(self._indexes))]
 
     # --- commits and trees ---
 
@@ -128,16 +151,17 @@ class Vault:
         """SHA of a new commit by ``author`` (name and address): of the same arguments always the same one,
         dated a second after the youngest of its parents."""
         when = self._youngest(parents) + 1 if parents else FIRST
-        date = f"@{when} +0000"
         name, mail = (re.sub(r"[\x00-\x1f<>]", " ", part).strip() for part in author)
-        env = {
-            **{"GIT_AUTHOR_NAME": name or AUTHOR[0], "GIT_AUTHOR_EMAIL": mail or AUTHOR[1]},
-            **{"GIT_COMMITTER_NAME": AUTHOR[0], "GIT_COMMITTER_EMAIL": AUTHOR[1]},
-            **{"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date},
-        }
-        above = [word for parent in parents for word in ("-p", parent)]
-        stdin = message.encode(errors="backslashreplace").replace(b"\0", b"")
-        made = self._word("commit-tree", tree, *above, stdin=stdin, env=env)
+        above = "".join(f"parent {parent}\n" for parent in dict.fromkeys(parents))
+        who = f"author {name or AUTHOR[0]} <{mail or AUTHOR[1]}> {when} +0000\n"
+        who += f"committer {AUTHOR[0]} <{AUTHOR[1]}> {when} +0000\n"
+        whole = f"tree {tree}\n{above}{who}\n{message}".encode(errors="backslashreplace")
+        if not all(git.SHA.fullmatch(sha) for sha in (tree, *parents)):
+            raise TreeError("a commit is made of whole object names", place=str(self.path))
+        with files.named(TreeError, "a commit cannot be kept", self.path):
+            made = baregit.store(
+                self.path / "objects", git.object_format(tree), "commit", whole.replace(b"\0", b"")
+            )
         self._dates[made], self._trees[made] = when, tree
         return made
 
@@ -184,7 +208,14 @@ class Vault:
 
     def touched(self, old: str, new: str) -> tuple[Touched, ...]:
         """The files that differ, sorted by path."""
-        return treediff.touched(self.run, old, new)
+        if (old, new) not in self._touched:
+            self._touched[old, new] = treediff.touched(self.run, old, new)
+        return self._touched[old, new]
+
+    def compared(self, old: str, new: str) -> tuple[bytes, tuple[Touched, ...]]:
+        """:meth:`diff` and :meth:`touched` of one look."""
+        text, self._touched[old, new] = treediff.compared(self.run, old, new)
+        return text, self._touched[old, new]
 
     def store_patch(self, base: str, patch: bytes) -> str:
         """SHA of the tree that a patch of :meth:`diff` makes of ``base`` (a commit or tree); ``TreeError``
@@ -197,7 +228,9 @@ class Vault:
 
     def write_tree(self, index: str) -> str:
         """SHA of the tree that an index of ours holds."""
-        return self._word("write-tree", "--missing-ok", index=index)  # a partial clone lacks blobs
+        tree = self._word("write-tree", "--missing-ok", index=index)  # a partial clone lacks blobs
+        self._trees[tree] = tree
+        return tree
 
     def merge(self, base_tree: str, ours_tree: str, theirs_tree: str) -> Merged:
         """Put two changes of the same base together.  What conflicts is left in the tree with markers, and
@@ -209,7 +242,10 @@ class Vault:
         if ours == theirs:
             return Merged(self.tree_of(ours_tree))
         args = ("merge-tree", "--write-tree", "--messages", "-z", ours, theirs)
-        return treediff.merged(self.run, self.run(*args, fine=(0, 1)), {ours: "ours", theirs: "theirs"})
+        out = self.run(*args, fine=(0, 1))
+        merged = treediff.merged(self.run, out, {ours: "ours", theirs: "theirs"})
+        self._trees[merged.tree] = merged.tree
+        return merged
 
     # --- files ---
 
