@@ -244,13 +244,16 @@ def test_where_all_tasks_are_skipped_none_is_done_and_it_is_not_green(
 
 
 def test_a_validation_that_fails_is_told_and_ends_it_although_every_task_passed(tmp_path: Path) -> None:
-    made = project(tmp_path, task(1, 1), task(2, 2, 1), validation={1: "echo it is not whole; exit 5"})
+    made = project(
+        tmp_path, task(1, 1), task(2, 2, 1), validation={1: "echo it is not whole; exit 5", 2: "true"}
+    )
     with waving(made) as pytest_in:
         ran = pytest_in.run(DIR, "-v", "-rs")
         assert ran.outcomes() == {"task-001": "PASSED", "task-002": "SKIPPED"}
         assert ran.code == 1
         told = "wave 1: its validation failed (exit 5): echo it is not whole; exit 5\n    it is not whole\n"
         assert told in ran.out
+        assert "wave 2: its validation failed" not in ran.out  # it never ran
         assert f"{DIR}/tasks/task-002-part.md:1: validation: " in ran.out
         assert pytest_in.asked() == ["task-001"]
 

@@ -20,6 +20,13 @@ from tests.real.shop import KEYS, SCRIPTS
 DIR = "parallel/TS-0012-shop"
 TASK = "---\nid: {id}\ncomponent: shop\nwave: {wave}\ndeps: [{deps}]\nexecutor: {by}\n---\n# {head}\n"
 TOLD = "# This is the second time"
+CPO = "import sys; from prun_review.cli.cpo import main; sys.exit(main())"
+WAYS = {
+    "cpo run": ("-c", CPO, "run", f"{DIR}/"),
+    "-n0": ("-m", "pytest", DIR, "-n0"),
+    "-n 2": ("-m", "pytest", DIR, "-n", "2"),
+}
+"""How a directory of waves is run, as arguments of the interpreter."""
 
 
 def codex(patch: str, *, done: bool = True) -> Reply:
@@ -73,11 +80,11 @@ class Shop:
             content[f"{DIR}/tasks/{name}.md"] = text
         repokit.repository(self.repo, content)
 
-    def run(self, server: ModelServer) -> tuple[int, dict[str, Any]]:
-        """Exit status and document of ``prun-review run DIR``."""
+    def run(self, server: ModelServer, *way: str) -> tuple[int, dict[str, Any]]:
+        """Exit status and document of ``prun-review run DIR``, or of another way to run it."""
         env = {"PATH": f"{SCRIPTS}:/usr/bin:/bin", "HOME": str(self.root / "home"), "LC_ALL": "C.UTF-8"}
         done = subprocess.run(
-            [sys.executable, "-m", "prun_review", "run", DIR],
+            [sys.executable, *(way or ("-m", "prun_review", "run", DIR))],
             cwd=self.repo,
             env={**env, **KEYS, "ANTHROPIC_BASE_URL": server.anthropic_url},
             stdin=subprocess.DEVNULL,
@@ -104,7 +111,8 @@ def states(document: dict[str, Any]) -> dict[str, str]:
     return {task["short"]: f"{task['status']}:{task['reason']}" for task in document["tasks"]}
 
 
-def test_three_waves_with_a_failing_middle_task(shop: Shop) -> None:
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+def test_three_waves_with_a_failing_middle_task(shop: Shop, way: tuple[str, ...]) -> None:
     rules = [
         Rule("TASK-001: Tax", codex("*** Add File: src/tax.py\n+def tax(price): return price / 5\n")),
         Rule("TASK-002: Sale", claude(READ, edit("return 3", "return 4"), done=False)),
@@ -135,7 +143,7 @@ def test_three_waves_with_a_failing_middle_task(shop: Shop) -> None:
     with ModelServer(rules) as server:
         shop.make(server, *tasks)
         before = repokit.git(shop.repo, "for-each-ref"), repokit.git(shop.repo, "status", "--porcelain")
-        code, document = shop.run(server)
+        code, document = shop.run(server, *way)
     assert states(document) == {
         **{"task-001": "succeeded:ok", "task-002": "failed:no-marker", "task-003": "succeeded:ok"},
         **{"task-004": "skipped:dependency", "task-005": "succeeded:ok"},
