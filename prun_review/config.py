@@ -114,7 +114,8 @@ class Waves:
     reopen: int = 1
     """How often a conflict may open one task again."""
     isolation: str = "copy"
-    """Where a task is worked on: ``copy``, a throwaway copy that shares nothing with the repository."""
+    """Where a task is worked on: ``copy``, a throwaway copy that shares nothing with the repository;
+    ``worktree``, a git worktree of it, which shares its objects, refs, configuration and hooks."""
     agents: Mapping[str, str] = field(default_factory=dict)
     """Executor by agent: its name as tasks have it, its name without plugin, or the plugin with its colon
     (``python-experts:``)."""
@@ -231,7 +232,7 @@ _CHOICES = {
     "secrets": ("redact", "refuse", "send"),
     "profile": ("auto", "trusted", "untrusted"),
     "containment": ("none", "bwrap"),
-    "isolation": ("copy",),
+    "isolation": ("copy", "worktree"),
     "reader": ("sarif", "pylint-json2"),
     "type": ("codex", "claude", "command", "analyser", "inbox"),
 }

@@ -160,6 +160,8 @@ class ThrowawayCopy:
         self.record = record
         self._laid = laid
         self._vault = vault
+        info = self.path.lstat()
+        self._self = (info.st_dev, info.st_ino)
         self._taken: tuple[str | None] | None = None
         """The marker as it was at the harvest."""
 
@@ -179,7 +181,17 @@ class ThrowawayCopy:
         beside it; where nothing was changed there is none."""
         self._taken = None
         self._taken = (self.marker,)
-        patch, text = harvest.harvest(self._vault, self._laid, unit.brief.writes, unit.brief.spares)
+        self._unmoved()
+        patch, text, seen = harvest.harvest(self._vault, self._laid, unit.brief.writes, unit.brief.spares)
+        self._unmoved()
+        with files.named(TreeError, "the copy cannot be read", self.path):
+            state = treewalk.walk(str(self.path)).digest()
+        if state != seen:
+            raise TreeError(
+                "somebody still writes in the copy",
+                place=str(self.path),
+                remedy="look who that is; what is in it is kept",
+            )
         out = Path(self.record.out)
         with files.named(TreeError, "the change cannot be written", out):
             for path in (out / PATCH, out.parent / PATCH):
@@ -187,10 +199,20 @@ class ThrowawayCopy:
                     files.write(path, text)
                 else:
                     path.unlink(missing_ok=True)
-            state = treewalk.walk(str(self.path)).digest()
             self.record = replace(self.record, harvested=state, patch=patch.digest)
             self.record.write(self.folder)
         return patch
+
+    def _unmoved(self) -> None:
+        """``TreeError`` where something else stands in the place of the copy: a link, another folder."""
+        with files.named(TreeError, "the copy cannot be read", self.path):
+            info = self.path.lstat()
+        if (info.st_dev, info.st_ino) != self._self or self.folder.is_symlink():
+            raise TreeError(
+                "something else stands in the place of the copy",
+                place=str(self.path),
+                remedy="look what it is; nothing of it was taken",
+            )
 
     def keep(self) -> str:
         """Leave it where it is for a person; the path."""
@@ -215,18 +237,25 @@ def _make(vault: Vault, target: Path, base: str, masked: Masked) -> _Template:
     unmade = vault.materialise(tree, target)
     commit = vault.commit(tree, (), f"base {base}\n") if shown else base
     _repository(vault, target, commit, tree, unmade)
+    told = notes(target, listed, unmade, shown)
+    sizes = _sizes(treewalk.walk(str(target)).stamps)
+    return _Template(target, base, commit, listed, unmade, shown, told, owngit.state(target / ".git"), sizes)
+
+
+def notes(
+    top: Path, listed: Mapping[bytes, Entry], unmade: Mapping[bytes, str], shown: Mapping[bytes, str]
+) -> tuple[str, ...]:
+    """What a worker must know of the files in the folder ``top``, which lie there as they were made."""
     withheld = {name for name, sha in shown.items() if not sha}
-    notes = {
+    found = {
         "shown with secrets masked, a change of them cannot be taken": shown.keys() - withheld,
         "withheld, nothing may be written there": withheld,
-        "Git LFS pointers, whose content is not here": _pointers(target, listed),
+        "Git LFS pointers, whose content is not here": _pointers(top, listed),
         "submodules, which are not here (empty folders)": _of(unmade, SUBMODULE),
         "links that leave the tree, not made here": _of(unmade, LEAVES),
         "not here, since the repository is a partial clone, so nothing can be committed": _of(unmade, ABSENT),
     }
-    told = tuple(f"{what} ({len(n)}): {few(map(named, n))}" for what, n in notes.items() if n)
-    sizes = _sizes(treewalk.walk(str(target)).stamps)
-    return _Template(target, base, commit, listed, unmade, shown, told, owngit.state(target / ".git"), sizes)
+    return tuple(f"{what} ({len(n)}): {few(map(named, n))}" for what, n in found.items() if n)
 
 
 def _of(unmade: Mapping[bytes, str], why: str) -> set[bytes]:

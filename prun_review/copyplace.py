@@ -23,6 +23,8 @@ from prun_review.locks import Lock, is_held
 from prun_review.process.run import run
 
 KIND, RECORD, TREE, LOCK, PATCH = "copies", "copy.json", "tree", "lock", "change.patch"
+UNWORKED = ("template-", "plain-")
+"""What the names begin with of folders in which no worker works."""
 DAY = 86400.0
 REMOVING = 600.0
 """Seconds for the removal of a tree that is nested too deeply for us."""
@@ -58,6 +60,8 @@ class Registered:
 
     def write(self, folder: Path) -> None:
         """Put it beside the tree; ``OSError``."""
+        if folder.is_symlink():
+            raise OSError(errno.ELOOP, "a link stands in its place", str(folder))
         files.write(folder / RECORD, json.dumps(asdict(self)).encode(), sync=False)
 
     @classmethod
@@ -112,8 +116,10 @@ def _sweep(base: Path) -> None:
             continue
         with suppress(OSError):  # a leftover that cannot be removed stops no run
             for path in folder.iterdir():
-                if path.name != LOCK and Registered.read(path) is None:
-                    remove(path)
+                record = Registered.read(path)
+                unworked = path.name.startswith(UNWORKED) if record is None else not record.laid
+                if unworked and not (record and record.shared):  # which is known elsewhere, and left to clean
+                    remove(path)  # nobody ever worked in it
             if [path.name for path in folder.iterdir()] == [LOCK]:
                 files.remove_tree(folder)
 

@@ -11,7 +11,7 @@ import os
 import re
 import stat
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -29,6 +29,8 @@ LEFTOVERS = (MARKER, ".codex", ".agents", ".aws", ".claude")
 """What the CLIs leave at the root of where they work: no part of a change where the base has none."""
 FILES, BYTES = 50_000, 512 << 20
 """Changed files, and their bytes, up to which a change is taken."""
+RULES = 4 << 20
+"""Bytes of all ``.gitignore`` files up to which they are obeyed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,8 @@ class Laid:
     stamps: Mapping[bytes, Stamp]
     git: Mapping[str, str]
     """:func:`prun_review.owngit.state` of its ``.git``."""
+    entry: Path | None = None
+    """Of a worktree of the user's repository: its own part of the git directory there."""
 
 
 @dataclass
@@ -66,8 +70,11 @@ class _Take:
         self.breaches.append(Breach(code, named(name), text))
 
 
-def harvest(vault: Vault, laid: Laid, writes: Sequence[str], spares: Sequence[str]) -> tuple[Patch, bytes]:
-    """The patch and its text.  ``TreeError`` where the copy cannot be read."""
+def harvest(
+    vault: Vault, laid: Laid, writes: Sequence[str], spares: Sequence[str]
+) -> tuple[Patch, bytes, str]:
+    """The patch, its text, and the digest of the files that it was taken of.  ``TreeError`` where the copy
+    cannot be read."""
     take = _Take(laid, patterns.matcher(writes))
     with files.named(TreeError, "the copy cannot be read", laid.tree):
         found = treewalk.walk(str(laid.tree))
@@ -80,7 +87,7 @@ def harvest(vault: Vault, laid: Laid, writes: Sequence[str], spares: Sequence[st
     digest = hashlib.sha256(text).hexdigest() if text else ""
     breaches = tuple(sorted(take.breaches, key=lambda breach: (breach.code, breach.path)))
     patch = Patch(laid.base, tree, digest, len(text), touched, count, breaches, tuple(take.notes))
-    return patch, text
+    return patch, text, found.digest()
 
 
 # --- which names count ---
@@ -98,16 +105,54 @@ def _sifted(vault: Vault, take: _Take, found: Found) -> list[bytes]:
         name for name in (*new, *odd) if not take.wanted(named(name))
     ]  # what is wanted is never dropped
     dropped = {name for name in unasked if name.split(b"/")[0] in left}
-    dropped |= vault.ignored(laid.tree, [n for n in unasked if n not in dropped and not _impossible(n)])
+    dropped |= _ignored(vault, take, found, [n for n in unasked if n not in dropped and not _impossible(n)])
     _tell_dropped(take, [name for name in new if name in dropped and name != MARKER.encode()])
     for name in set(found.repositories) - dropped:
         take.breach("nested-repository", name, "it holds a repository of its own")
+    for name in _bare(found, set(changed) - dropped, laid.listed):
+        take.breach("nested-repository", name, "it is a bare repository, whose configuration git would obey")
     for name in set(found.odd) - dropped:
         take.breach("odd-file", name, found.odd[name])
     if found.cut:
         take.breach("too-large", b"", f"it holds more than {treewalk.WALKED} names")
     links = {name for name in changed if stat.S_ISLNK(found.files[name].st_mode)}
     return [name for name in changed if name not in dropped and _allowed(take, name, name in links)]
+
+
+def _ignored(vault: Vault, take: _Take, found: Found, names: Sequence[bytes]) -> set[bytes]:
+    """Those that ``.gitignore`` files ignore; none where git would wait at one of them, or drown in it."""
+    rules = {name for name in (*found.files, *found.odd) if name.rpartition(b"/")[2] == b".gitignore"}
+    why = "one of them is no file" if rules & found.odd.keys() else ""
+    if sum(found.files[name].st_size for name in rules & found.files.keys()) > RULES:
+        why = f"they have more than {RULES} bytes"
+    try:
+        if not why:
+            return vault.ignored(take.laid.tree, names)
+    except TreeError as error:
+        why = error.message
+    take.notes.append(f".gitignore files are not obeyed: {why}")
+    return set()
+
+
+def _bare(found: Found, changed: Collection[bytes], listed: Collection[bytes]) -> set[bytes]:
+    """Folders that became a git directory without being called so; git takes one where it is called in it."""
+    heads = {n.rpartition(b"/")[0] for n in found.files if n.rpartition(b"/")[2].upper() == b"HEAD"}
+    parts = {b"commondir", b"objects", b"refs"}
+    held: dict[bytes, set[bytes]] = {}
+    new: set[bytes] = set()
+    for name in found.files if heads - {b""} else ():
+        above = name.split(b"/")
+        for n in range(1, len(above)):
+            folder, part = b"/".join(above[:n]), above[n].lower()
+            if folder in heads and part in {b"head", *parts}:
+                held.setdefault(folder, set()).add(part)
+                new |= {folder} if name in changed else set()
+    whole = {f for f, there in held.items() if b"commondir" in there or {b"objects", b"refs"} <= there}
+    return {f for f in whole & new if not (f + b"/HEAD" in listed and _was_bare(f, listed))}
+
+
+def _was_bare(folder: bytes, listed: Collection[bytes]) -> bool:
+    return all(any(n.startswith(folder + part) for n in listed) for part in (b"/objects/", b"/refs/"))
 
 
 def _tell_dropped(take: _Take, names: Sequence[bytes]) -> None:
@@ -176,9 +221,6 @@ def _entries(vault: Vault, laid: Laid, found: Found, names: Sequence[bytes]) -> 
     plain = [name for name in names if not stat.S_ISLNK(found.files[name].st_mode)]
     top = os.fsencode(laid.tree)
     paths = [os.path.join(top, name) for name in plain]
-    for path, name in zip(paths, plain, strict=True):
-        if not found.files[name].st_mode & 0o400:
-            os.chmod(path, 0o600)
     targets = [os.readlink(os.path.join(top, name)) for name in links]
     shas = vault.store(paths, targets) if names else []
     for name, sha in zip(plain, shas, strict=False):
@@ -222,10 +264,11 @@ def _outside(touched: Iterable[Touched], writes: Sequence[str], spares: Sequence
 def _own_git(vault: Vault, take: _Take, old: str, tree: str) -> int:
     """Breaches and commits of the copy's ``.git``; how many commits there are."""
     laid, git_dir = take.laid, take.laid.tree / ".git"
-    now = owngit.state(git_dir)
+    now = owngit.linked(laid.tree, laid.entry) if laid.entry else owngit.state(git_dir)
     for name, how in owngit.changes(laid.git, now).items():
         take.breach("git-directory", os.fsencode(name), how)
-    made = owngit.commits(git_dir, laid.commit)
+    common = vault.repository.common if laid.entry else None
+    made = owngit.commits(laid.entry or git_dir, laid.commit, common)
     if made.note:
         take.notes.append(made.note)
     undone = made.dropped or made.tree != vault.tree_of(laid.commit)

@@ -46,10 +46,22 @@ def state(git_dir: Path) -> dict[str, str]:
     for name in _GUARDED:
         for path in (git_dir / name, *(_below(git_dir / name) if name in _WHOLE else ())):
             with suppress(OSError):
-                found[str(path.relative_to(git_dir))] = _told(path)
+                found[str(path.relative_to(git_dir))] = told(path)
     head = _read(git_dir, "HEAD")
     found["HEAD"] = "fine" if _HEAD.fullmatch(head) else f"odd {hashlib.sha256(head).hexdigest()}"
     return found
+
+
+def linked(tree: Path, entry: Path) -> dict[str, str]:
+    """The same of a worktree of the user's repository, whose own part is ``entry``; nothing where the
+    worktree does not lead there any more."""
+    leads = files.take_regular(tree, ".git", CAP).data == pointer(entry)
+    return state(entry) if leads else {}
+
+
+def pointer(entry: Path) -> bytes:
+    """What the file ``.git`` of a worktree holds."""
+    return b"gitdir: " + os.fsencode(entry) + b"\n"
 
 
 def _is_folder(path: Path) -> bool:
@@ -66,7 +78,8 @@ def _below(path: Path) -> list[Path]:
     return []
 
 
-def _told(path: Path) -> str:
+def told(path: Path) -> str:
+    """Kind and digest; ``OSError`` where there is nothing."""
     info = path.lstat()
     if stat.S_ISLNK(info.st_mode):
         return f"link {os.readlink(path)!r}"
@@ -79,7 +92,7 @@ def _told(path: Path) -> str:
 def changes(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, str]:
     """What is not as it was, by name relative to the copy, in words."""
     if not after:
-        return {".git": "it was removed, or replaced by something else than a folder"}
+        return {".git": "it was removed, or replaced by something else"}
     changed = {name for name in {*before, *after} if before.get(name) != after.get(name)}
     words = {name: "removed" if name not in after else "added" for name in before.keys() ^ after.keys()}
     return {f".git/{name}": words.get(name, "changed") for name in sorted(changed)}
@@ -101,19 +114,21 @@ class Commits:
     """What could not be counted."""
 
 
-def commits(git_dir: Path, base: str) -> Commits:
-    """The commits beyond ``base``; none where there is no ``.git`` any more."""
+def commits(git_dir: Path, base: str, common: Path | None = None) -> Commits:
+    """The commits beyond ``base``; none where there is no ``.git`` any more.  ``common``: where a worktree
+    has objects and branches; only the one that it is on counts."""
+    store = common or git_dir
     if not _is_folder(git_dir):
         return Commits(note="its .git is gone: commits in it cannot be counted")
     refs = _refs(git_dir)
-    head = _head(git_dir, refs)
-    own, own_unread = _reached(git_dir, {head} - {""}, base)
-    told, unread = _reached(git_dir, set(refs.values()) | {head} - {""}, base)
-    seen, gone = _reached(git_dir, _logged(git_dir) | set(refs.values()), base)
-    found = _TREE.search(_commit(git_dir, head))
+    head = _head(git_dir, store, refs)
+    own, own_unread = _reached(store, {head} - {""}, base)
+    reached, unread = _reached(store, set(refs.values()) | {head} - {""}, base)
+    seen, gone = _reached(store, _logged(git_dir) | set(refs.values()), base)
+    found = _TREE.search(_commit(store, head))
     note = "some of its commits cannot be read (packed, or damaged), and are not counted"
     return Commits(
-        count=len(told),
+        count=len(reached),
         moved=head not in ("", base),
         dropped=bool((seen | gone) - own - own_unread),
         tree=found[1].decode() if found else "",
@@ -149,9 +164,12 @@ def _commit(git_dir: Path, sha: str) -> bytes:
     return content if kind.startswith(b"commit ") else b""
 
 
-def _head(git_dir: Path, refs: Mapping[str, str]) -> str:
+def _head(git_dir: Path, store: Path, refs: Mapping[str, str]) -> str:
     text = _read(git_dir, "HEAD").decode(errors="replace").strip()
-    return refs.get(text.removeprefix("ref: "), "") if text.startswith("ref: ") else text
+    if not text.startswith("ref: "):
+        return text
+    name = text.removeprefix("ref: ")
+    return refs.get(name) or (_refs(store).get(name, "") if store != git_dir else "")
 
 
 def _refs(git_dir: Path) -> dict[str, str]:

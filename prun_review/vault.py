@@ -1,7 +1,8 @@
 """The vault: one bare git directory of ours per run, for what code-writing units start from and leave.
 
-It borrows the objects of the user's repository and adds its own; nothing that this repository
-configures counts in it, and no attribute of any tree does.  So no program is run for it but git, bytes
+It borrows the objects of the user's repository and adds its own, or where workers can write into that
+repository holds all by itself; nothing that this repository configures counts in it, and no attribute of
+any tree does.  So no program is run for it but git, bytes
 are kept as they are, and a merge is never settled by a rule that an author wrote down.
 """
 
@@ -29,6 +30,8 @@ FIRST = 946684800
 """Seconds since the epoch that a commit without parents is dated: the same content has the same SHA."""
 KEPT, KEPT_SIZE = 4, 64 << 20
 """Indexes that are kept filled, each of at most so many bytes: few bases are in use at once."""
+IGNORING = 30.0
+"""Seconds for the patterns of ``.gitignore`` files: some take for ever on some names."""
 LEAVES, ABSENT, SUBMODULE = "a link that leaves the tree", "its content is not here", "a submodule"
 """Why something of a tree is not made as a file."""
 
@@ -55,21 +58,24 @@ class Vault:
         """Filled indexes of trees that were asked for, the last few of them."""
         self._dates: dict[str, int] = {}
         """Commit -> seconds since the epoch that it is dated."""
+        self.alone = not (path / "objects/info/alternates").exists()
+        """It borrows nothing: commits of the user's repository are copied when they are named."""
 
     @classmethod
-    def create(cls, path: Path, repository: Repository) -> Vault:
-        """A new one at ``path``, which must not exist; ``TreeError``."""
+    def create(cls, path: Path, repository: Repository, *, alone: bool = False) -> Vault:
+        """A new one at ``path``, which must not exist, and which borrows nothing if it is to be ``alone``;
+        ``TreeError``."""
         form = git.theirs(repository, "rev-parse", "--show-object-format").decode().strip()
         ignored = (repository.common / "info/exclude", Path(git.ignore_file(repository)))
         with files.named(TreeError, "the run's own git directory cannot be made", path):
-            baregit.make(path, form, _EMPTY, repository.common / "objects")
+            baregit.make(path, form, _EMPTY, None if alone else repository.common / "objects")
             files.create(path / "info/attributes", baregit.AS_STORED)
             texts = [files.read_regular(file, git.SMALL_CAP) for file in ignored if file.is_file()]
             files.create(path / "info/exclude", b"\n".join([*texts, b""]))
             files.make_private(path / _NOTHING)
             files.create(path / _REPOSITORY, os.fsencode(repository.top))
             cut = "".join(f"{sha}\n" for sha in git.shallow(repository))
-            if cut:
+            if cut and not alone:
                 files.create(path / "shallow", cut.encode())
         return cls(path, repository)
 
@@ -89,6 +95,7 @@ class Vault:
         index: str = "no-index",
         worktree: Path | None = None,
         env: Mapping[str, str | None] | None = None,
+        timeout: float = git.TIMEOUT,
     ) -> bytes:
         """The standard output of a git command on it: by default without index and with an empty work
         tree, so that no ``.gitattributes`` is read."""
@@ -100,7 +107,7 @@ class Vault:
             "GIT_LITERAL_PATHSPECS": "1",
             **(env or {}),
         }
-        return git.call(self.program, args, whole, top, stdin, cap, fine)
+        return git.call(self.program, args, whole, top, stdin, cap, fine, timeout)
 
     def _word(self, *args: str, **more: object) -> str:
         return self.run(*args, **more).decode().strip()  # type: ignore[arg-type]
@@ -142,7 +149,9 @@ class Vault:
             raise TreeError(
                 f"{rev!r} is no commit", place=str(self.repository.top), remedy="see git log --oneline"
             )
-        self.run("update-ref", f"refs/prun/base/{sha}", sha)
+        if self.alone:
+            delivering.take(self, self.repository, sha)
+        self.run("update-ref", f"{delivering.BASES}/{sha}", sha)
         return sha
 
     def commit(
@@ -152,7 +161,7 @@ class Vault:
         dated a second after the youngest of its parents."""
         when = self._youngest(parents) + 1 if parents else FIRST
         name, mail = (re.sub(r"[\x00-\x1f<>]", " ", part).strip() for part in author)
-        above = "".join(f"parent {parent}\n" for parent in dict.fromkeys(parents))
+        above = "".join(f"parent {parent}\n" for parent in parents)
         who = f"author {name or AUTHOR[0]} <{mail or AUTHOR[1]}> {when} +0000\n"
         who += f"committer {AUTHOR[0]} <{AUTHOR[1]}> {when} +0000\n"
         whole = f"tree {tree}\n{above}{who}\n{message}".encode(errors="backslashreplace")
@@ -253,18 +262,24 @@ class Vault:
         """Write the files of a tree into the directory ``target``, which is made: without ``.git``, byte
         for byte as stored, writable.  What is not made (links that leave the tree, contents that a partial
         clone lacks, submodules but for an empty folder): name -> why."""
-        listed = self.entries(tree)
-        unmade = {e.name: ABSENT for e in listed if e.size is None and e.mode != GITLINK}
-        links = [entry for entry in listed if entry.mode == LINK and entry.size is not None]
-        to = zip(links, self.contents(links), strict=True)
-        unmade |= {e.name: LEAVES for e, there in to if not stays_inside(os.fsdecode(e.name), there)}
+        unmade = self.unmade(self.entries(tree))
         with files.named(TreeError, "the files of a tree cannot be written", target):
             files.make_private(target)
         with self.index(tree) as index:
-            gone = b"".join(name + b"\0" for name in unmade)
+            gone = b"".join(name + b"\0" for name, why in unmade.items() if why != SUBMODULE)
             self.run("update-index", "-z", "--force-remove", "--stdin", stdin=gone, index=index)
             self.run("checkout-index", "-a", "-q", f"--prefix={target}/", index=index)
-        return unmade | {entry.name: SUBMODULE for entry in listed if entry.mode == GITLINK}
+        return unmade
+
+    def unmade(self, listed: Sequence[Entry]) -> dict[bytes, str]:
+        """What of a listed tree is not made as a file, and why."""
+        links = [entry for entry in listed if entry.mode == LINK and entry.size is not None]
+        to = zip(links, self.contents(links), strict=True)
+        return {
+            **{e.name: ABSENT for e in listed if e.size is None and e.mode != GITLINK},
+            **{e.name: LEAVES for e, there in to if not stays_inside(os.fsdecode(e.name), there)},
+            **{e.name: SUBMODULE for e in listed if e.mode == GITLINK},
+        }
 
     def pack(self, objects: Path, wanted: bytes, *args: str) -> None:
         """Write objects into one pack of the object directory ``objects``, read through this one; ``wanted``
@@ -301,13 +316,14 @@ class Vault:
             return self.write_tree(index)
 
     def ignored(self, folder: Path, names: Sequence[bytes]) -> set[bytes]:
-        """Those of the names below a folder that ``.gitignore`` files in it, or the user's own, ignore."""
+        """Those of the names below a folder that ``.gitignore`` files in it, or the user's own, ignore.
+        ``TreeError``, also where that takes longer than :data:`IGNORING`."""
         if not names:
             return set()
         args = ("check-ignore", "--no-index", "-z", "--stdin")
         stdin = b"".join(b"./" + name + b"\0" for name in names)  # a colon first would be magic
         env = {"GIT_LITERAL_PATHSPECS": None}  # which this command does not know
-        out = self.run(*args, stdin=stdin, worktree=folder, fine=(0, 1), env=env)
+        out = self.run(*args, stdin=stdin, worktree=folder, fine=(0, 1), env=env, timeout=IGNORING)
         return {name[2:] for name in out.split(b"\0")[:-1]}
 
     # --- the way back ---

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from prun_review import baregit, document, files, git
+from prun_review.delivering import BASES
 from prun_review.errors import PrunError, TreeError
 from prun_review.gate import for_gate_command
 from prun_review.integrating import change_of, join
@@ -164,7 +165,8 @@ def _mistaken(told: Mapping[str, Any], piece: Piece) -> str:
 @contextmanager
 def checkout(vault: Vault, base: str, head: str) -> Iterator[Path]:
     """A folder with the files of ``head`` and a repository that holds the commits ``base`` and ``head``;
-    it is gone afterwards.  Its older history is borrowed from the user's repository.  ``TreeError``."""
+    it is gone afterwards.  Its older history is borrowed from the user's repository, unless the vault is
+    alone.  ``TreeError``."""
     with closing(Scratch(vault.repository.top)) as scratch:
         folder = scratch.path / "head"
         unmade = vault.materialise(head, folder)
@@ -182,12 +184,14 @@ def _repository(vault: Vault, folder: Path, base: str, head: str) -> None:
     own = folder / ".git"
     baregit.make(own, git.object_format(head), _SETTINGS)
     files.write(own / "HEAD", f"{head}\n".encode(), sync=False)
-    # Plain, and not quoted: of a head's alternates only those are read whose meaning is plain.
-    lent = os.fsencode(vault.repository.common / "objects")
-    files.create(own / "objects/info/alternates", lent + b"\n")
+    bases = b""
+    if not vault.alone:
+        # Plain, and not quoted: of a head's alternates only those are read whose meaning is plain.
+        lent = os.fsencode(vault.repository.common / "objects")
+        files.create(own / "objects/info/alternates", lent + b"\n")
+        bases = vault.run("for-each-ref", "--format=^%(objectname)", BASES)
     files.make_private(own / "objects/pack")
     for name in ("info/attributes", "info/exclude", "shallow"):
         if (vault.path / name).is_file():
             shutil.copyfile(vault.path / name, own / name)
-    bases = vault.run("for-each-ref", "--format=^%(objectname)", "refs/prun/base")
     vault.pack(own / "objects", f"{head}\n{base}\n".encode() + bases, "--revs")

@@ -10,10 +10,12 @@ from prun_review import (
     __version__,
     egress,
     git,
+    linked,
     masking,
     rundir,
     taken,
     waveunits,
+    worktrees,
 )
 from prun_review.bench import Bench, Veil
 from prun_review.copies import Copies
@@ -25,7 +27,7 @@ from prun_review.ports import Missing
 from prun_review.process import contain
 from prun_review.process.launch import ProcessLauncher
 from prun_review.programs import Programs, forbidden
-from prun_review.publicnames import public_name
+from prun_review.publicnames import few, public_name
 from prun_review.repostate import repository_changes, repository_state
 from prun_review.rundir import RunDir
 from prun_review.runpanels import run_panels
@@ -39,6 +41,7 @@ from prun_review.wavebeginning import Reading, Wanted
 from prun_review.wavepace import OwnSteps, Stop
 from prun_review.wavereview import Ask
 from prun_review.wavetaking import GIT, Former, take_over
+from prun_review.worktrees import Worktrees
 
 
 @dataclass(frozen=True)
@@ -92,7 +95,8 @@ def site_of(
     with ExitStack() as stack:
         launcher = ProcessLauncher()  # before this process has a thread of its own
         stack.callback(launcher.close)
-        vault = vault or Vault.create(store.path / GIT, reading.repository)
+        shared = wanted.config.waves.isolation == "worktree"
+        vault = vault or Vault.create(store.path / GIT, reading.repository, alone=shared)
         vault.commit_of(reading.base)
         taken_over = take_over(former, course, store, vault) if former else {}
         asked = sorted({reading.doers[n] for n, o in course.outcomes.items() if o.status == PENDING})
@@ -102,11 +106,15 @@ def site_of(
         programs.locate(asked, forbidden(reading.repository.top, tracked, wanted.root))
         if dirty(reading):
             say("uncommitted changes are not in the copies that tasks work in: they start from HEAD")
+        if shared and wanted.config.containment == "bwrap":
+            say("git does not work in worktrees of contained workers: the repository is not shown to them")
         before = repository_state(reading.repository.top, index=True)
-        guard = Guard(lambda: _changes(reading, before))
-        copies = stack.enter_context(Copies(vault, store.path))
+        beside = linked.others(reading.repository)
+        guard = Guard(lambda: (*_changes(reading, before), *(_beside(reading, beside) if shared else ())))
+        copies = stack.enter_context((Worktrees if shared else Copies)(vault, store.path))
         bases: dict[str, str] = {}
-        room = Room(launcher, wanted.env, wanted.config.containment)
+        here = reading.repository.top
+        room = Room(launcher, wanted.env, wanted.config.containment, stands_for=here)
         bench = Bench(vault, copies, room, lambda unit: bases[unit.id], veil, reading.prefix)
         tools = Tools(
             config=replace(wanted.config, replay=""),
@@ -174,7 +182,9 @@ def _may_begin(wanted: Wanted, vault: Vault, reading: Reading, asked: Sequence[s
         )
     redact = egress.masks(wanted.root, config)
     veil = Veil(vault, config.egress.never, redact)
-    veil(reading.base)
+    masked = veil(reading.base)
+    if config.waves.isolation == "worktree":
+        worktrees.unveiled(masked, str(reading.repository.top))
     if redact is not None and config.egress.secrets == "refuse":
         egress.refuse(config, redact.spots)
     return veil
@@ -183,6 +193,14 @@ def _may_begin(wanted: Wanted, vault: Vault, reading: Reading, asked: Sequence[s
 def _changes(reading: Reading, before: object) -> tuple[Reason, ...]:
     found = repository_changes(before, repository_state(reading.repository.top, index=True))  # type: ignore[arg-type]
     return tuple(replace(r, text=r.text.replace("during the review", "during the run")) for r in found)
+
+
+def _beside(reading: Reading, before: Mapping[str, str]) -> tuple[Reason, ...]:
+    """The same of what worktrees share beside that."""
+    after = linked.others(reading.repository)
+    names = sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
+    text = f"the user's worktrees, or where objects lie, changed during the run: {few(names)}"
+    return (Reason("repository-changed", text),) if names else ()
 
 
 def dirty(reading: Reading) -> bool:

@@ -16,10 +16,10 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = subparsers.add_parser(
         "clean",
         help="remove old throwaway copies of code-writing units",
-        description="Removes the throwaway copies that code-writing units left, and what runs that were "
-        "killed left beside them.  Never one whose run is alive; one that holds a change which was not "
-        "taken only with --force.  Says of each what becomes of it and why.  Exit status 1 where something "
-        "could not be removed.",
+        description="Removes the throwaway copies and worktrees that code-writing units left, and what runs "
+        "that were killed left beside them.  Never one whose run is alive; one that holds a change which "
+        "was not taken only with --force.  Says of each what becomes of it and why.  Exit status 1 where "
+        "something could not be removed.",
     )
     parser.add_argument(
         "--older-than",
@@ -42,13 +42,13 @@ def _days(text: str) -> float:
 
 def run(args: argparse.Namespace) -> int:
     """0, or 1 where something stays that should go."""
-    from prun_review import copyplace
+    from prun_review import copyplace, worktrees
 
     failed = 0
     told = 0
     for left in copyplace.survey(time.time(), args.older_than * copyplace.DAY, args.force):
         told += 1
-        why = copyplace.remove(left.path) if left.goes else ""
+        why = worktrees.discard(left.path) if left.goes else ""
         failed += bool(why)
         word = "kept" if not left.goes else "not removed" if why else "removed"
         print(f"{word} {one_line(str(left.path), 1000)}: {one_line(why or left.why, 500)}")
