@@ -152,6 +152,7 @@ def call(
     stdin: bytes = b"",
     cap: int = LISTING_CAP,
     fine: Sequence[int] = (0,),
+    timeout: float = TIMEOUT,
 ) -> bytes:
     """The standard output of one git command; ``TreeError`` when it failed.
 
@@ -166,7 +167,7 @@ def call(
             env={k: v for k, v in whole.items() if v is not None},
             cwd=cwd,
             stdin=stdin,
-            timeout=TIMEOUT,
+            timeout=timeout,
             max_output=cap,
         )
     except PrunError as error:
@@ -217,7 +218,7 @@ def commit(repository: Repository, rev: str) -> str:
     # What is wrong with a name is said in several exit statuses; a SHA that is not here is one of them.
     said = theirs(repository, *args, fine=(0, 1, 128)).decode(errors="replace").strip()
     name = _name_in(rev)
-    if not SHA.fullmatch(said) or (name.startswith("refs/") and not _existing(repository, [name])):
+    if not SHA.fullmatch(said) or (name.startswith("refs/") and not existing(repository, [name])):
         return ""  # a range names several; and git would go on below refs/ for a whole name that is missing
     return said
 
@@ -230,7 +231,7 @@ def meanings(repository: Repository, rev: str) -> dict[str, str]:
     if full or name in ("", "@", "HEAD") or name.startswith("refs/"):
         return {}
     candidates = [rule.format(name) for rule in _RULES]
-    found = {ref: commit(repository, ref) for ref in _existing(repository, candidates)}
+    found = {ref: commit(repository, ref) for ref in existing(repository, candidates)}
     short = _SHORT.search(name)
     if short and found:
         listed = theirs(repository, "rev-parse", f"--disambiguate={short[1]}", fine=(0, 1, 128))
@@ -244,7 +245,7 @@ def _name_in(rev: str) -> str:
     return re.split(r"[~^]|@\{", rev, maxsplit=1)[0]
 
 
-def _existing(repository: Repository, names: Sequence[str]) -> list[str]:
+def existing(repository: Repository, names: Sequence[str]) -> list[str]:
     """Those of these refs that there are, in this order."""
     out = theirs(repository, "for-each-ref", "--format=%(refname)", *names)
     listed = set(os.fsdecode(out).splitlines())

@@ -15,6 +15,7 @@ from prun_review import (
     extensions,
     files,
     git,
+    landing,
     manifest,
     parallel,
     rundir,
@@ -167,6 +168,7 @@ def integrate(wanted: Wanted, place: Place, run: Path, tell: Callable[[str], Non
         status = wavestatus.exit_status(former.course, found)
         _keep(store, former, place, found)
         if wanted.apply and status == 0:
+            landing.check(place.repository, found.branch)
             vault.deliver(place.repository, store.id)
             found = replace(found, applied=found.branch)
             _keep(store, former, place, found)
