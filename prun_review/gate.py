@@ -179,11 +179,11 @@ def _authored(folders: Sequence[Folder], authors: Authors) -> str:
     """Who wrote what is reviewed, and whose answers therefore count: a quorum of one is always said."""
     counting = [f for f in folders if f.decides] or folders
     cases = [(f, asked) for f in counting for asked in f.asked().values()]
-    others = authors.others(name for _, asked in cases for name in asked)
+    others = sorted(authors.others(name for _, asked in cases for name in asked))
     if not others:
         return f"{authors.named} wrote it: nobody else was asked"
     if len(others) == 1:
         return f"{authors.named} wrote it: {others[0]} alone counts"
-    text = f"{authors.named} wrote it: {' and '.join(others)} count"
+    text = f"{authors.named} wrote it: {', '.join(others[:-1])} and {others[-1]} count"
     alone = sum(len(f.voices(asked)) == 1 for f, asked in cases)
     return f"{text}, in {alone} of {number(len(cases), 'case')} as one voice" if alone else text

@@ -127,11 +127,11 @@ QUORUM: list[tuple[str, tuple[Unit, ...], tuple[str, ...], Policy, str, list[str
     ("its vendor's other executor", (CODEX, MINI), (), Policy(), "INCOMPLETE", ["author-only"], ""),
     ("whom nobody knows", (CODEX, NAMELESS), (), Policy(), "INCOMPLETE", ["author-only"], ""),
     ("only the other", (SONNET,), (), Policy(), "PASS", [], "(codex wrote it: sonnet alone counts)"),
-    ("two others", THREE, (), Policy(), "PASS", [], "(codex wrote it: sonnet and ruff count)"),
+    ("two others", THREE, (), Policy(), "PASS", [], "(codex wrote it: ruff and sonnet count)"),
     ("one of two others", THREE, ("ruff",), Policy(), "INCOMPLETE", ["failed:timeout", "one-vendor"], ""),
     ("one of two others, and one is enough", THREE, ("ruff",), SINGLE, "INCOMPLETE", ["failed:timeout"], ""),
     ("two others that are one", (CODEX, SONNET, PROXY), (), Policy(), "PASS", [],
-     "(codex wrote it: sonnet and proxy count, in 1 of 1 case as one voice)"),
+     "(codex wrote it: proxy and sonnet count, in 1 of 1 case as one voice)"),
     ("the other does not answer", PAIR, ("sonnet",), Policy(), "INCOMPLETE",
      ["author-only", "failed:timeout"], ""),
     ("the author does not answer", PAIR, ("codex",), Policy(), "INCOMPLETE", ["failed:timeout"], ""),
@@ -175,7 +175,7 @@ def test_votes_on_a_choice_stay_as_they_are() -> None:
 def test_cases_that_one_voice_decides_are_counted_in_the_line() -> None:
     other = tuple(unit(name, f"{FOLDER}/probe_x.py::probe_x") for name in ("codex", "sonnet"))
     said = verdict((*THREE, *other), [result(u) for u in (*THREE, *other)], authors=("openai",))
-    assert said.line == "PASS (openai wrote it: sonnet and ruff count, in 1 of 2 cases as one voice)"
+    assert said.line == "PASS (openai wrote it: ruff and sonnet count, in 1 of 2 cases as one voice)"
 
 
 # --- who is away ------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -13,9 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from prun_review.config import Config, Egress, ExecutorConfig
+from prun_review.config import Config, Egress, ExecutorConfig, Waves
 from prun_review.policy import Policy
 from tests.plugin.conftest import ONE, Project, finding, payload, project
+from tests.repokit import cache_home
 
 __all__ = ["project"]
 
@@ -145,6 +147,59 @@ def test_the_probe_example_of_a_change_is_collected_as_described_and_run(project
     assert re.search(r"^VERDICT: PASS", result.stdout.str(), re.M)
 
 
+def test_the_probe_example_that_writes_is_collected(project: Project) -> None:
+    [text] = [block for block in blocks("python") if 'mode="write"' in block]
+    project.probe(text, "panels/writing/probe_quoting.py")
+    project.config("", executors=("scribe",), tables={"scribe": 'contracts = ["change"]'})
+    project.commit()
+    listed = project.run("panels/writing", "--collect-only", "-q", "--prun-executors", "scribe").outlines
+    assert any(line.endswith("probe_quoting[scribe]") for line in listed)
+
+
+def test_the_waves_are_run_and_integrated_as_shown(copy: Path, tmp_path: Path) -> None:
+    [commands] = [block for block in blocks("console") if "examples/waves" in block]
+    [shown] = [block for block in blocks("text") if "task-001-words" in block]
+    clone = tmp_path / "clone"
+    shutil.copytree(copy / "examples/waves", clone / "examples/waves")
+    with cache_home() as cache:
+        env = f"XDG_CACHE_HOME={shlex.quote(str(cache))}"
+        done = run(["/bin/sh", "-exc", f"export {env}\n{commands}"], clone)
+        assert done.returncode == 0, done.stdout + done.stderr
+        said = _lasting(done.stderr)
+        assert [line for line in _lasting(shown) if line not in said and line != "..."] == []
+        refs = run(["git", "for-each-ref", "--format=%(refname)"], tmp_path / "greeter").stdout
+        assert re.fullmatch(r"refs/heads/\w+\nrefs/heads/prun/\S+\n", refs)
+        # In the clone, where the project is a folder of its repository, by the name of the older tool.
+        identity = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
+        for command in (["init", "-q"], ["add", "-A"], [*identity, "commit", "-q", "-m", "all"]):
+            subprocess.run(["git", *command], cwd=clone, check=True)
+        there = clone / "examples/waves"
+        done = run(["/usr/bin/env", env, "cpo", "run", "parallel/TS-0001-greeter/tasks"], there)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for line in re.findall(r"`((?:===|\[PROGRESS\]).*?)`", README):
+        assert line in done.stdout.splitlines()
+
+
+def _lasting(text: str) -> list[str]:
+    """The lines of a report, with one id for every run and one time for every task."""
+    return re.sub(r"\d{8}T\d{6}Z-\w{4}", "RUN", re.sub(r"\b\d+:\d\d\b", "TIME", text)).splitlines()
+
+
+def test_every_option_of_waves_is_in_their_table() -> None:
+    table = README.split("| command | what it does | exit status |")[1].split("\n\n")[0]
+    for verb in ("validate", "run", "status", "logs", "integrate", "clean"):
+        [row] = [line for line in table.splitlines() if line.startswith(f"| `prun-review {verb}")]
+        told = run(["prun-review", verb, "--help"], ROOT).stdout
+        ours = told.split("with DIR, a directory of waves:")[-1]
+        options = set(re.findall(r"^  (?:-\w, )?(--[a-z-]+)", ours, re.M)) - {
+            "--help",
+            "--traceback",
+            "--run",
+        }
+        assert {o for o in options if o not in row and o not in ("--older-than", "--force")} == set()
+        assert set(re.findall(r"--[a-z-]+", row)) <= set(re.findall(r"--[a-z-]+", told))
+
+
 def test_the_script_of_a_command_answers_both_waves(project: Project) -> None:
     [text] = blocks("py")
     script = project.path.parent / f"{project.path.name}-one_rule.py"
@@ -176,8 +231,16 @@ def test_every_option_and_every_key_is_in_the_tables() -> None:
     options = set(re.findall(r'"(--prun-[a-z-]+)"', plugin))
     assert options == set(re.findall(r"--prun-[a-z-]+", README))
     ours, theirs = README.split("## Configuration")[1].split("##")[0].split("An executor's table")
-    keys = {f.name for f in fields(Config)} - {"sources", "executor_tables", "gate", "folders", "egress"}
-    keys |= {f"gate.{f.name}" for f in fields(Policy)} | {f"egress.{f.name}" for f in fields(Egress)}
+    keys = {f.name for f in fields(Config)} - {
+        "sources",
+        "executor_tables",
+        "gate",
+        "folders",
+        "egress",
+        "waves",
+    }
+    for table, made in (("gate", Policy), ("egress", Egress), ("waves", Waves)):
+        keys |= {f"{table}.{f.name}" for f in fields(made)}
     assert set(re.findall(r"^\| `([a-z_.]+)`", ours, re.M)) == keys
     first = "".join(line.split(" | ")[0] for line in theirs.splitlines() if line.startswith("| `"))
     assert set(re.findall(r"`(\w+)`", first)) == {f.name for f in fields(ExecutorConfig)} - {"name"}
