@@ -166,8 +166,14 @@ def path_entries(path: str, forbidden: Sequence[Path] = ()) -> list[str]:
 @functools.lru_cache(16)
 def _entries(path: str, forbidden: tuple[Path, ...]) -> tuple[str, ...]:
     """The same, looked up once: following the links of a PATH takes milliseconds, for every dispatch."""
-    entries = [e for e in path.split(os.pathsep) if os.path.isabs(e)]
-    return tuple(e for e in entries if not _below(Path(e), forbidden))
+    bad = [Path(f).resolve() for f in forbidden]
+    return tuple(entry for entry, forms in _forms_of(path) if not _any_below(forms, bad))
+
+
+@functools.lru_cache(16)
+def _forms_of(path: str) -> tuple[tuple[str, frozenset[Path]], ...]:
+    """The absolute entries of a PATH with their forms: each that writes code has another forbidden tree."""
+    return tuple((e, _forms(Path(e))) for e in path.split(os.pathsep) if os.path.isabs(e))
 
 
 def find(
@@ -234,9 +240,19 @@ def _below(path: Path, forbidden: Sequence[Path]) -> bool:
     What the running interpreter is made of (the usual ``.venv`` inside the repository) is not
     forbidden: who can change that runs code in this very process already.
     """
-    own = [Path(sysconfig.get_path(kind)).resolve() for kind in ("scripts", "purelib", "platlib")]
-    bad = [Path(f).resolve() for f in forbidden]
-    for form in {Path(os.path.abspath(path)), path.resolve()}:
-        if any(form.is_relative_to(b) for b in bad) and not any(form.is_relative_to(o) for o in own):
-            return True
-    return False
+    return _any_below(_forms(path), [Path(f).resolve() for f in forbidden])
+
+
+def _forms(path: Path) -> frozenset[Path]:
+    """As written, and with links followed."""
+    return frozenset({Path(os.path.abspath(path)), path.resolve()})
+
+
+def _any_below(forms: Iterable[Path], bad: Sequence[Path]) -> bool:
+    inside = [form for form in forms if any(form.is_relative_to(b) for b in bad)]
+    return any(not any(form.is_relative_to(o) for o in _interpreter()) for form in inside)
+
+
+@functools.cache
+def _interpreter() -> tuple[Path, ...]:
+    return tuple(Path(sysconfig.get_path(kind)).resolve() for kind in ("scripts", "purelib", "platlib"))

@@ -102,7 +102,9 @@ def test_a_patch_applies_with_plain_git_and_in_the_vault(repo: Path, vault: Vaul
     wanted = git(repo, "rev-parse", f"{new}^{{tree}}")
     assert git(clone, "write-tree") == wanted
     assert vault.store_patch(base, patch) == wanted == vault.tree_of(new)
-    assert vault.diff(base, base) == b""
+    assert vault.diff(base,) == b""
+    assert vault.compared(base, new) == (patch, Vault.open(vault.path).touched(base, new))
+    assert vault.compared(base,) == (b"", ())
     assert vault.store_patch(base, b"") == vault.tree_of(base)
 
 
@@ -125,6 +127,23 @@ def test_a_patch_for_something_else_is_refused(repo: Path, vault: Vault) -> None
     write(repo, {"edit": "quite\nanother\n"})
     with pytest.raises(TreeError, match="git apply"):
         vault.store_patch(vault.commit_of(commit(repo)), patch)
+
+
+def test_a_commit_is_what_git_makes_of_the_same(repo: Path, vault: Vault) -> None:
+    base = vault.commit_of("HEAD")
+    made = vault.commit(
+        vault.tree_of(base), (base,), "caf\xe9: \udcff\0\n\nwhy\n", ("Ann <b>\n", "a@b.c")
+    )
+    when = vault.run("log", "-1", "--format=%ct", made).decode().strip()
+    env = {"GIT_AUTHOR_NAME": "Ann  b", "GIT_AUTHOR_EMAIL": "a@b.c", "GIT_COMMITTER_NAME": "prun_review"}
+    env |= {"GIT_COMMITTER_EMAIL": "prun_review@localhost"}
+    env |= dict.fromkeys(("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"), f"@{when} +0000")
+    message = b"caf\xc3\xa9: \\udcff\n\nwhy\n"
+    args = ("commit-tree", vault.tree_of(base), "-p", base)
+    assert vault.run(*args, stdin=message, env=env).decode().strip() == made
+    vault.run("fsck", "--strict", made)
+    with pytest.raises(TreeError, match="whole object names"):
+        vault.commit("HEAD^{tree}", (base,), "x")
 
 
 # --- merging ---
