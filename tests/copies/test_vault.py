@@ -102,9 +102,9 @@ def test_a_patch_applies_with_plain_git_and_in_the_vault(repo: Path, vault: Vaul
     wanted = git(repo, "rev-parse", f"{new}^{{tree}}")
     assert git(clone, "write-tree") == wanted
     assert vault.store_patch(base, patch) == wanted == vault.tree_of(new)
-    assert vault.diff(base,) == b""
+    assert vault.diff(base, base) == b""
     assert vault.compared(base, new) == (patch, Vault.open(vault.path).touched(base, new))
-    assert vault.compared(base,) == (b"", ())
+    assert vault.compared(base, base) == (b"", ())
     assert vault.store_patch(base, b"") == vault.tree_of(base)
 
 
@@ -131,9 +131,7 @@ def test_a_patch_for_something_else_is_refused(repo: Path, vault: Vault) -> None
 
 def test_a_commit_is_what_git_makes_of_the_same(repo: Path, vault: Vault) -> None:
     base = vault.commit_of("HEAD")
-    made = vault.commit(
-        vault.tree_of(base), (base,), "caf\xe9: \udcff\0\n\nwhy\n", ("Ann <b>\n", "a@b.c")
-    )
+    made = vault.commit(vault.tree_of(base), (base,), "caf\xe9: \udcff\0\n\nwhy\n", ("Ann <b>\n", "a@b.c"))
     when = vault.run("log", "-1", "--format=%ct", made).decode().strip()
     env = {"GIT_AUTHOR_NAME": "Ann  b", "GIT_AUTHOR_EMAIL": "a@b.c", "GIT_COMMITTER_NAME": "prun_review"}
     env |= {"GIT_COMMITTER_EMAIL": "prun_review@localhost"}
