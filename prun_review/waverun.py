@@ -86,6 +86,10 @@ class WaveRun:
         self._tell: Callable[[str], None] = lambda text: None
         self._keeper: Keeper | None = None
         self._lock = threading.RLock()
+        self._turn = threading.RLock()
+        """Of whoever waits; it is taken before the other one, never behind it."""
+        self._come: Result | None = None
+        """What came and is not taken yet."""
         self._errand: Errand[Move] | None = None
         self._openings: dict[str, str] = {}
         """Id of an opening that runs -> task."""
@@ -186,19 +190,23 @@ class WaveRun:
         return None
 
     def _wait(self, seconds: float) -> None:
-        """Let something happen, and take what happened."""
-        site, errand = self._site, self._errand
-        if errand is not None:
-            if errand.ended(seconds):
-                with self._lock:
-                    self._take_errand(errand)
-        elif site.crew.owed:
-            result = site.crew.next(seconds)
-            if result is not None:
-                with self._lock:
-                    self._take(result)
-        else:
-            time.sleep(min(seconds, IDLE))
+        """Let something happen, and take what happened; one thread at a time, or what one holds would be
+        lost to the other, which ends the run."""
+        with self._turn:
+            site, errand = self._site, self._errand
+            if errand is not None:
+                if errand.ended(seconds):
+                    with self._lock:
+                        if self._errand is errand:
+                            self._take_errand(errand)
+            elif site.crew.owed or self._come is not None:
+                self._come = self._come or site.crew.next(seconds)
+                if self._come is not None:
+                    with self._lock:
+                        self._take(self._come)
+                    self._come = None
+            else:
+                time.sleep(min(seconds, IDLE))
 
     def _drive(self) -> None:
         """Begin whatever may begin now."""
@@ -234,14 +242,15 @@ class WaveRun:
         site.crew.hand_in([unit])
 
     def _take(self, result: Result) -> None:
-        """An opening of a task ended."""
-        name, course = self._openings.pop(result.unit, ""), self._now()
+        """An opening of a task ended.  Ctrl-C may come in here; then this is called once more."""
+        name, course = self._openings.get(result.unit, ""), self._now()
         task = next((task for task in wavesteps.running(course) if task.id == name), None)
         if task is None:
             return
         self._kept().opened(task, result)
         vendor = self.executors[result.executor].vendor
         self._set(waves.finished(course, waveunits.outcome(name, result, vendor)))
+        self._openings.pop(result.unit, None)
         seen = result.status in ANSWERED  # then the dispatcher has just looked
         self._moved((name, *self._openings.values()), fresh=not seen)
 
@@ -310,21 +319,27 @@ class WaveRun:
             if self.started:
                 self._set(waves.stop(self._now(), self.stopped))
                 self._site.crew.stop(code, self.stopped)
-                self._settle()
             elif self.store is not None:  # an empty plan keeps workers from waiting
                 self.store.write_plan(Plan(()))
+        if self.started:
+            self._settle()
 
     def _settle(self) -> None:
         """Take what comes out, for a while; what does not was cancelled too."""
         until = time.monotonic() + DRAIN
-        while (self._site.crew.owed or self._errand) and time.monotonic() < until:
+        while self._awaited and time.monotonic() < until:
             self._wait(0.2)
-        self._errand = None
-        self._openings.clear()
-        for task in wavesteps.running(self._now()):
-            lost = TaskOutcome(task.id, FAILED, "cancelled", f"ended by us: {self.stopped}")
-            self._set(waves.finished(self._now(), lost))
-        self._set(self._now())  # also what Ctrl-C kept from being told
+        with self._lock:
+            self._errand = None
+            self._openings.clear()
+            for task in wavesteps.running(self._now()):
+                lost = TaskOutcome(task.id, FAILED, "cancelled", f"ended by us: {self.stopped}")
+                self._set(waves.finished(self._now(), lost))
+            self._set(self._now())  # also what Ctrl-C kept from being told
+
+    @property
+    def _awaited(self) -> bool:
+        return bool(self._site.crew.owed or self._errand or self._come)
 
     def finish(
         self,
