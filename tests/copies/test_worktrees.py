@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from prun_review import cli, files, linked
+from prun_review import cli, files, linked, scratch
 from prun_review import git as ours
 from prun_review.copies import Copies
 from prun_review.copyplace import RECORD
@@ -37,6 +37,12 @@ def bench_of(repo: Path, tmp: Path) -> Bench:
     run_dir.mkdir(parents=True)
     vault = Vault.create(run_dir / "git", ours.find(repo), alone=True)
     return Bench(repo, vault, run_dir, vault.commit_of("HEAD"), Worktrees(vault, run_dir))
+
+
+@pytest.fixture(autouse=True)
+def alone(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``clean`` looks at nothing but what this test made: copies below /var/tmp are somebody else's."""
+    monkeypatch.setattr(scratch, "places", lambda kind: iter((cache / scratch.NAME / kind,)))
 
 
 @pytest.fixture
