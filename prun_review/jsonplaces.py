@@ -42,6 +42,7 @@ class Located:
 def read(text: str) -> Located:
     """The value of a JSON text, all its faults and all its lines; never raises."""
     value, violations = parse_json(text)
+    text = text.replace("\0", "\ufffd")  # as the value has them
     broken = {v.code for v in violations} & {"not-json", "too-deep"}
     first, last = ({}, {}) if broken and value is None else _lines(text)
     faults = []
@@ -62,7 +63,7 @@ def _nearest(places: Mapping[str, int], where: str) -> int:
 
 def _broken_line(text: str) -> int:
     try:
-        json.loads(text)
+        json.loads(text, parse_int=str, parse_float=str)
     except json.JSONDecodeError as error:
         return error.lineno
     return 1

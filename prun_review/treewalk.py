@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import stat
@@ -51,8 +52,10 @@ class Found:
 
 
 def walk(top: str) -> Found:
-    """Everything below ``top`` but its own ``.git``.  Folders that were locked are opened, so that what they
-    hold can be seen; ``OSError`` where the top itself cannot be listed."""
+    """Everything below ``top`` but its own ``.git``.  Folders and files that were locked are opened, so that
+    what they hold can be seen; ``OSError`` where the top itself cannot be listed, or is no folder."""
+    if not stat.S_ISDIR(os.lstat(top).st_mode):  # a link would lead to files of others
+        raise OSError(errno.ENOTDIR, "no folder any more", top)
     found = Found()
     queue = [b""]
     left = WALKED
@@ -77,6 +80,9 @@ def walk(top: str) -> Found:
 def _take(entry: os.DirEntry[bytes], name: bytes, found: Found) -> None:
     with suppress(FileNotFoundError):  # somebody still writes there
         info = entry.stat(follow_symlinks=False)
+        if stat.S_ISREG(info.st_mode) and not info.st_mode & 0o400 and info.st_nlink == 1:
+            os.chmod(entry.path, files.PRIVATE)
+            info = os.lstat(entry.path)
         if stat.S_ISREG(info.st_mode) or stat.S_ISLNK(info.st_mode):
             found.files[name] = info
         else:

@@ -74,7 +74,7 @@ def test_what_a_worker_did_is_taken_whole(
 GIT = "git-directory"
 BREACHES: list[tuple[str, str, set[tuple[str, str]]]] = [
     ("git deleted", f"{EDIT} rm -rf .git", {(GIT, ".git")}),
-    ("git is a link", "mv .git g; ln -s g .git", {(GIT, ".git")}),
+    ("git is a link", "mv .git g; ln -s g .git", {(GIT, ".git"), ("nested-repository", "g")}),
     ("git is a file", "rm -rf .git; echo 'gitdir: /x' > .git", {(GIT, ".git")}),
     ("git made anew",
      "rm -rf .git; git init -q; git -c user.name=x -c user.email=x commit -q --allow-empty -m x",

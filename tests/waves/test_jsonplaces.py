@@ -62,6 +62,13 @@ def test_every_fault_has_its_line(text: str, code: str, line: int) -> None:
     assert [(fault.code, fault.line) for fault in read(text).faults] == [(code, line)]
 
 
+def test_odd_keys_and_giant_numbers_are_told_at_their_lines() -> None:
+    odd = read('{\n"a\0b": 1,\n"c": [2]}')
+    assert (odd.value, odd.lines["/a\ufffdb"], odd.lines["/c/0"]) == ({"a\ufffdb": 1, "c": [2]}, 2, 3)
+    (fault,) = read('{"a": ' + "1" * 5000 + ",\n}").faults
+    assert (fault.code, fault.line) == ("not-json", 2)
+
+
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=4),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
@@ -85,6 +92,6 @@ def _count(value: Any) -> int:
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.text(alphabet='{}[]:,"\\ \n1atrue', max_size=40))
+@given(st.text(alphabet='{}[]:,"\\ \n1atrue\0', max_size=40))
 def test_no_text_raises(text: str) -> None:
     assert all(fault.line >= 1 for fault in read(text).faults)
