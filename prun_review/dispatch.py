@@ -83,6 +83,8 @@ class Dispatcher:
     """(slug, attempt) -> where a replayed attempt was made."""
     vigils: dict[str, Vigil] = field(default_factory=dict)
     """Unit id -> what was last seen of its dispatch, while one runs."""
+    flying: set[str] = field(default_factory=set)
+    """Ids of the units that were dispatched, until it was looked at what they left behind."""
     stored: set[str] = field(default_factory=set)
     """Ids of the units whose terminal result is on disk."""
     workbench: Workbench | None = None
@@ -140,6 +142,7 @@ class Dispatcher:
 
     def _tried(self, course: Course, cancel: Cancel) -> Attempt:
         """One attempt; one that could not be made is a failure of its unit."""
+        self.flying.add(course.unit.id)
         try:
             attempt = self._attempt(course, cancel)
         except PrunError as error:
@@ -292,6 +295,7 @@ class Dispatcher:
                     violations=(),
                     salvage=(),
                 )
+        self.flying.discard(unit.id)
         try:
             self.store.finish(result)
         except PrunError as error:  # what is not on disk was not answered
@@ -305,7 +309,7 @@ class Dispatcher:
         for reason in found:
             if reason not in self.changes:
                 self.changes.add(reason)
-                flying = sorted({unit.id, *self.vigils})
+                flying = sorted({unit.id, *self.flying})
                 self.store.append("integrity", code=reason.code, text=reason.text, in_flight=flying)
                 self.tell(f"{reason.text}: {self.consequence}; in flight: {', '.join(flying)}")
         return found
