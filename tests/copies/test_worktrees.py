@@ -366,6 +366,8 @@ def test_a_crash_in_the_middle_is_cleaned_up(trees: Bench, capsys: pytest.Captur
         made.append(copy.folder)
     assert linked.others(trees.vault.repository) == {}
     trees.copies.close()
+    Worktrees(trees.vault, trees.run_dir / "next").close()  # the next run sweeps, and forgets none of them
+    assert all(folder.exists() for folder in made)
     assert cli.main(["clean"]) == 0
     told = capsys.readouterr().out
     assert [folder for folder in made if f"removed {folder}: a leftover" not in told or folder.exists()] == []
