@@ -20,6 +20,7 @@ from prun_review.ledger import Ledger
 from prun_review.locks import Lock
 from prun_review.model import Brief, Exit, Plan, Result, Unit
 from prun_review.ports import Command, Launch, Output, Seen
+from prun_review.rowtexts import RowTexts
 from prun_review.rulings import Examination
 from prun_review.runview import (
     DOCUMENT,
@@ -70,6 +71,7 @@ class RunDir(RunView):
         """What was last seen of attempts that run."""
         self._finished: set[str] = set()
         self._secrets: frozenset[str] = frozenset()
+        self._rows = RowTexts()
         self.again = False
         """True in a replay: its results took no time and cost nothing that another run has not told."""
 
@@ -103,7 +105,9 @@ class RunDir(RunView):
 
     def _vouch(self, name: str, value: Any, event: str, *, durable: bool = True, **fields: Any) -> None:
         """Write a JSON file after its sha256 is in the ledger."""
-        data = _json(masking.masked(value, self._secrets))
+        self._vouch_text(name, _json(masking.masked(value, self._secrets)), event, durable=durable, **fields)
+
+    def _vouch_text(self, name: str, data: bytes, event: str, *, durable: bool, **fields: Any) -> None:
         self._note(event, {**fields, "sha256": hashlib.sha256(data).hexdigest()}, durable=durable)
         with files.named(RunDirError, "the run directory cannot be written", self.path / name):
             files.write(self.path / name, data, sync=durable)
@@ -120,7 +124,8 @@ class RunDir(RunView):
 
     def write_waves(self, document: Mapping[str, Any], *, durable: bool) -> None:
         """Replace ``waves.json``; secrets in it are masked.  ``durable``: wait for the disk."""
-        self._vouch(WAVES, document, "waves", durable=durable, status=document.get("status"))
+        data = self._rows(document, "tasks", self._secrets)
+        self._vouch_text(WAVES, data, "waves", durable=durable, status=document.get("status"))
 
     def share_patch(self, source: str, target: str) -> None:
         """Let the unit of slug ``target`` have the change that the unit of slug ``source`` made."""

@@ -47,8 +47,26 @@ class Facts:
     """The trusted root within its repository: empty, or with a slash at its end."""
 
 
-def build(course: Course, facts: Facts) -> dict[str, Any]:
-    """The document of a run as it stands; only JSON values, no lone surrogates, no NaN."""
+class Rows:
+    """The rows of tasks, each the same object as long as its task stands as it stood."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[Task, Outcome, str, dict[str, Any]]] = {}
+
+    def __call__(self, task: Task, outcome: Outcome, log: str) -> dict[str, Any]:
+        """That of one task; nobody may change it."""
+        known = self._known.get(task.id)
+        if known is None or known[0] is not task or known[1] is not outcome or known[2] != log:
+            known = self._known[task.id] = (task, outcome, log, clean(_task(task, outcome, log)))
+        return known[3]
+
+
+def build(course: Course, facts: Facts, rows: Rows | None = None) -> dict[str, Any]:
+    """The document of a run as it stands; only JSON values, no lone surrogates, no NaN.
+
+    ``rows`` remembers those of tasks from one document of a run to the next.
+    """
+    row = rows or Rows()
     manifest = course.manifest
     document = {
         "schema_version": SCHEMA_VERSION,
@@ -67,7 +85,7 @@ def build(course: Course, facts: Facts) -> dict[str, Any]:
         "stopped": course.stopped,
         "reopen": course.reopen,
         "waves": [_wave(wave, course.waves[wave.number]) for wave in manifest.waves],
-        "tasks": [_task(t, course.outcomes[t.id], facts.logs.get(t.id, "")) for t in manifest.tasks],
+        "tasks": [],
         "integration": encode(facts.integration),
         "usage": _usage(course, facts.usage),
         "problems": encode(facts.problems),
@@ -75,6 +93,7 @@ def build(course: Course, facts: Facts) -> dict[str, Any]:
         "again": [],
     }
     cleaned: dict[str, Any] = clean(document)
+    cleaned["tasks"] = [row(t, course.outcomes[t.id], facts.logs.get(t.id, "")) for t in manifest.tasks]
     return cleaned
 
 

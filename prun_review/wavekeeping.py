@@ -46,6 +46,7 @@ class Keeper:
     _usage: dict[str, Usage] = field(default_factory=dict)
     _stale: bool = False
     _written: float = 0.0
+    _rows: wavedocument.Rows = field(default_factory=wavedocument.Rows)
     _storing: set[str] = field(default_factory=set)
     """Units whose result is on its way to the disk, or there."""
 
@@ -98,7 +99,7 @@ class Keeper:
             problems=self.site.reading.warnings,
             prefix=self.site.reading.prefix,
         )
-        return wavedocument.build(course, facts)
+        return wavedocument.build(course, facts, self._rows)
 
     def report(self, document: Mapping[str, Any]) -> None:
         """The document in the directory of the manifest; the run directory has it anyway."""
