@@ -90,6 +90,10 @@ def _waves(listing: Listing, joined: Sequence[Joined], problems: Problems) -> tu
     made = []
     for number in numbers:
         said = [wave.fields for wave in listing.waves if wave.number == number]
+        for fields in said:
+            if fields.has("validation") and not str(fields.values["validation"]).strip():
+                told = f"the validation of wave {number} is empty: nothing is run"
+                problems.warning("bad-value", MANIFEST, fields.lines("validation"), told)
         validation = next(filter(None, (fields.text("validation") for fields in said)), "")
         panel = next(filter(None, (_panel(fields, problems) for fields in said)), ())
         tasks = tuple(each.task for each in joined if each.task.wave == number)

@@ -89,6 +89,9 @@ class Fields:
         value = self.values.get(key)
         if value is None:
             return ()
+        if isinstance(value, str) and not split and not value.strip():
+            self.wrong(key, "a list of strings, or one that is not blank", value)
+            return ()
         if isinstance(value, str):
             return tuple(filter(None, (part.strip() for part in (value.split(split) if split else [value]))))
         if not isinstance(value, list):

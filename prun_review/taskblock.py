@@ -7,6 +7,7 @@ breaks nothing; whether a task is done is decided in :mod:`prun_review.completio
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from prun_review.checking import Judged
@@ -28,7 +29,10 @@ KEYS = (
 LIKE_A_SCHEMA: dict[str, Any] = {"properties": {key: {} for key in KEYS}}
 """What a block is known by."""
 
-_SAID = {"true": True, "yes": True, "false": False, "no": False}
+_YES = ("true", "yes", "done", "complete", "completed", "success", "succeeded", "passed", "pass", "ok", "1")
+_NO = ("false", "no", "failed", "fail", "incomplete", "0")
+_SAID = {**dict.fromkeys(_YES, True), **dict.fromkeys(_NO, False)}
+_LEADING = re.compile(r"\s*(\d{1,9})(?![\d.,])")
 _MOST_COUNT = 10**9
 
 
@@ -80,11 +84,12 @@ All of it is compared with what is found in your copy."""
 
 
 def read_block(block: dict[str, Any]) -> tuple[Claim, list[Violation]]:
-    """The claim that an agent output block makes; values of a wrong type count as not said, and are noted."""
+    """The claim that an agent output block makes; values of a wrong type are noted, and count as not said
+    unless they say that something is not done or failed."""
     notes: list[Violation] = []
 
-    def note(key: str, wanted: str) -> None:
-        text = f"expected {wanted}, got {shown(block[key])}; taken as not said"
+    def note(key: str, wanted: str, taken: str = "not said") -> None:
+        text = f"expected {wanted}, got {shown(block[key])}; taken as {taken}"
         notes.append(Violation("block", pointer("", key), text))
 
     def word(key: str) -> bool | None:
@@ -93,13 +98,19 @@ def read_block(block: dict[str, Any]) -> tuple[Claim, list[Violation]]:
             value = _SAID.get(value.strip().lower(), value)
         if value is None or isinstance(value, bool):
             return value
-        note(key, "true or false")
-        return None
+        # "partially" and "not yet" are no yes, and neither are 0, [] and {}.
+        text = isinstance(value, str)
+        no = key == "task_completed" and not is_filler(value) if text else not value
+        note(key, "true or false", "false" if no else "not said")
+        return False if no else None
 
     def count(key: str) -> int | None:
         value = block.get(key)
-        if isinstance(value, str) and value.strip().isdecimal():
-            value = int(value.strip()[:18])
+        if isinstance(value, str) and (found := _LEADING.match(value)):  # "3 failed", "3/10"
+            value = int(found[1])
+        if key == "tests_failed" and value and isinstance(value, list):  # their names
+            note(key, "a number", str(len(value)))
+            value = len(value)
         if (made := _whole(value)) is not None:
             return made
         if value is not None:

@@ -36,6 +36,14 @@ SLICE = 0.2
 
 _ONE_STREAM = 'exec /bin/sh -c "$1" 2>&1'
 """Standard error joins standard output where it was printed, so that the end of both is the end."""
+_OF_OLD = """\
+import ast, sys
+tree = ast.parse(sys.argv.pop())
+last = tree.body.pop().value if isinstance(tree.body[-1], ast.Expr) else None
+names = {"__name__": "__main__"}
+exec(compile(tree, "validation", "exec"), names)
+sys.exit(bool(last) and eval(compile(ast.Expression(last), "validation", "eval"), names) is False)"""
+"""What runs a Python expression of old: one that comes to False does not pass; to None does ``print``."""
 _STATEMENT = re.compile(r"\s*(?:from\s+[\w.]+\s+import\s|import\s+[\w.]+)")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -83,7 +91,7 @@ def as_shell(validation: str) -> str:
         ast.parse(validation.strip())
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return validation
-    return f"python3 -c {shlex.quote(validation.strip())}"
+    return f"python3 -c {shlex.quote(_OF_OLD)} {shlex.quote(validation.strip())}"
 
 
 def _checks(

@@ -244,6 +244,8 @@ SPOILED = [
     (M, '"tech_spec_id"', '"a/b": 1, "tech_spec_id"', "unknown-key", "warning", "a/b", "'a/b'"),
     (M, '"validation": "pytest -q"', '"validation": ["x"]', "wrong-type", "error", '["x"]', "a string"),
     (M, '"validation": "pytest -q"', '"panel": "--evil"', "bad-value", "error", "--evil", "an option"),
+    (M, '"validation": "pytest -q"', '"validation": " "', "bad-value", "warning", '" "', "nothing is run"),
+    (M, '"validation": "pytest -q"', '"panel": " "', "wrong-type", "error", '" "', "not blank"),
     (M, '"validation": "pytest -q"', '"panel": [7]', "wrong-type", "error", "[7]", "panel/0"),
     (M, '"id": "task-003-loans"', '"id": "task-003 loans"', "bad-id", "error", "task-003 loans", "no blanks"),
     (M, '"id": "task-003-loans"', '"id": " task-003-loans"', "bad-id", "error", '" task', "no blanks"),
@@ -292,6 +294,7 @@ SPOILED = [
     ),
     (M, '"agent": "api-expert"', '"executor": "-x"', "bad-value", "error", "-x", "name of an executor"),
     (M, '"agent": "api-expert"', '"access": "read"', "bad-value", "error", '"access"', "one of write, full"),
+    (M, '"agent": "api-expert"', '"verify": ""', "wrong-type", "error", '""', "not blank"),
     (M, '"agent": "api-expert"', '"timeout": -1', "wrong-type", "error", "-1", "above 0"),
     (
         M,

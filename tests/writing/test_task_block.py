@@ -129,6 +129,30 @@ def test_wrong_types_are_notes(key: str, value: Any) -> None:
     assert claim == (Claim(files=("a.py",)) if key == "files_modified" else Claim())
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "claim"),
+    [
+        ("task_completed", 0, Claim(completed=False)),
+        ("task_completed", [], Claim(completed=False)),
+        ("task_completed", "partially", Claim(completed=False)),
+        ("task_completed", "not yet: two tests are left", Claim(completed=False)),
+        ("task_completed", "done", Claim(completed=True)),
+        ("task_completed", "n/a", Claim()),
+        ("validation_passed", "failed", Claim(validation_passed=False)),
+        ("validation_passed", 0, Claim(validation_passed=False)),
+        ("validation_passed", "passed", Claim(validation_passed=True)),
+        ("validation_passed", "skipped", Claim()),
+        ("tests_failed", "3 failed", Claim(tests_failed=3)),
+        ("tests_failed", "2/10", Claim(tests_failed=2)),
+        ("tests_failed", ["test_a", "test_b"], Claim(tests_failed=2)),
+        ("tests_failed", [], Claim()),
+        ("tests_failed", "1.5", Claim()),
+    ],
+)
+def test_what_speaks_against_a_task_counts_in_whatever_form(key: str, value: Any, claim: Claim) -> None:
+    assert read_block({key: value})[0] == claim
+
+
 def test_an_error_of_a_wrong_type_is_an_error_all_the_same() -> None:
     claim, notes = read_block({"error_message": {"code": 3}})
     assert claim.error

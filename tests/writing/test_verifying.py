@@ -184,8 +184,14 @@ def test_such_a_validation_runs(launcher: ProcessLauncher, tree: Path) -> None:
     (tree / "app.py").write_text('NAME = "it\'s"\n')
     room = Room(launcher, {"PATH": "/usr/bin:/bin"}, contain=nowhere)
     good = as_shell("from app import NAME; print('name:', NAME, \"$HOME\")")
-    checks = run(room, tree, good, as_shell("from app import OTHER"))
-    assert [c.ok for c in checks] == [True, False]
+    checks = run(
+        *(room, tree, good, as_shell("from app import OTHER")),
+        # What such a line comes to counts where it is a truth value; a call that comes to None is none.
+        as_shell("import app; app.NAME == 'another'"),
+        as_shell("import app; app.NAME == 'it\\'s'"),
+        as_shell("import app; assert app.NAME; vars(app).update(NAME=''); app.NAME"),
+    )
+    assert [c.ok for c in checks] == [True, False, False, True, True]
     assert checks[0].said == "name: it's $HOME"
 
 

@@ -123,9 +123,16 @@ def test_untold_files_are_told_and_break_nothing(run: Desk) -> None:
     ]
 
 
-def test_nothing_changed_and_nothing_claimed_is_valid_and_unchecked(run: Desk) -> None:
-    result = run.run(unit(verify=("true",)), says([]))
-    assert (result.status, result.checks, bench(run).checked) == ("valid", (), [])
+@pytest.mark.parametrize(("kind", "script"), [("change", says([])), ("task", MARK)])
+@pytest.mark.parametrize(("command", "end"), [("true", ("valid", "ok")), ("fail", ("broken", "verify"))])
+def test_nothing_changed_and_nothing_claimed_is_valid_where_the_commands_pass_on_it(
+    run: Desk, kind: str, script: str, command: str, end: tuple[str, str]
+) -> None:
+    """A command that nobody ran would have passed."""
+    bench(run).passes = lambda command: command != "fail"
+    result = run.run(unit(kind, verify=(command,)), script)
+    assert (result.status, result.reason) == end
+    assert [check.command for check in result.checks] == [command]
     assert result.patch is not None
     assert result.patch.empty
 
