@@ -25,7 +25,6 @@ from prun_review.wavesite import Site, site_of
 
 SLICE = 1.0
 """Seconds between two looks whether a worker has ended."""
-DROPPED = "it wrote nothing this time, and what it wrote before would be dropped"
 
 
 @dataclass
@@ -111,11 +110,10 @@ class Hands:
             moved = "; ".join(reason.text for reason in site.guard())
         finally:
             site.close()
-        held = trusted(waveunits.outcome(task.id, result, self.wanted.executors[unit.executor].vendor))
+        vendor = self.wanted.executors[unit.executor].vendor
+        held = trusted(replace(waveunits.outcome(task.id, result, vendor), conflict=conflict))
         if moved:
             held = replace(held, status=FAILED, reason="repository-changed", message=moved)
-        elif held.status == SUCCEEDED and not (held.patch and held.patch.files):
-            held = replace(held, status=FAILED, reason="nothing-written", message=DROPPED)
         self._keep(held, conflict.onto, question)
         if held.status != SUCCEEDED or held.patch is None:
             return ": ".join(filter(None, (held.reason, held.message)))

@@ -43,6 +43,7 @@ NOT_SELECTED = "not-selected"
 """Reason of a task that the run was told to leave out."""
 ENDING = ("validation", "panel", "stopped")
 """Reasons of a wave after which no other one starts."""
+DROPPED = "opened again it wrote nothing, and what it wrote before would be dropped"
 
 
 # --- what was done ----------------------------------------------------------------------------
@@ -70,13 +71,12 @@ def finished(course: Course, outcome: Outcome) -> Course:
     if held is None or held.status != RUNNING or outcome.status not in TERMINAL:
         raise InternalError(f"task {outcome.task} cannot have ended as {outcome.status}")
     outcome = replace(
-        trusted(outcome),
+        trusted(replace(outcome, conflict=held.conflict)),
         executor=outcome.executor or held.executor,
         vendor=outcome.vendor or held.vendor,
         attempts=held.attempts + outcome.attempts,
         seconds=held.seconds + outcome.seconds,
         reopened=held.reopened,
-        conflict=held.conflict,
         asked=held.asked,
         commit="",
     )
@@ -93,6 +93,8 @@ def trusted(outcome: Outcome) -> Outcome:
         return replace(outcome, status=FAILED, reason="breach", message=breaches[0].text)
     if bad := [check.command for check in outcome.checks if not check.ok]:
         return replace(outcome, status=FAILED, reason="verify", message=f"did not pass: {bad[0]}")
+    if outcome.conflict and not outcome.patch.files:
+        return replace(outcome, status=FAILED, reason="nothing-written", message=DROPPED)
     return outcome
 
 

@@ -19,7 +19,7 @@ from prun_review.publicnames import few, public_name
 from prun_review.rebuilding import Accepted
 from prun_review.tasks import SUCCEEDED, Conflict, Course, Integration, Manifest, Task
 from prun_review.vault import Vault
-from prun_review.waves import asked
+from prun_review.waves import asked, trusted
 from prun_review.written import Check
 
 WHOLE, CONFLICTS, FAILED = "whole", "conflicts", "failed"
@@ -182,6 +182,8 @@ def _not_as_run(course: Course, manifest: Manifest) -> Iterator[str]:
             yield f"{name} is no task of the manifest any more"
         elif held.status == SUCCEEDED and asked(today[name]) != held.asked:
             yield f"{name} was changed since it was run"
+        elif trusted(held).status != held.status:
+            yield f"{name}: {trusted(held).message}"
     yield from (
         f"{name} came into the manifest after the run" for name in today if name not in course.outcomes
     )
@@ -215,7 +217,12 @@ def _not_reviewed(put: Put, wrote: set[str], course: Course, manifest: Manifest)
 
 def unrun(vault: Vault, put: Put, course: Course, manifest: Manifest, tests: Tests) -> tuple[str, ...]:
     """What was not run or not looked at on the whole, in words: what is not told here was."""
-    return (*_no_command(put, manifest, tests), *_absent(vault, put), *_moved(put, course))
+    return (
+        *_no_command(put, manifest, tests),
+        *_absent(vault, put),
+        *_moved(put, course),
+        *_same_but_case(vault, put),
+    )
 
 
 def _no_command(put: Put, manifest: Manifest, tests: Tests) -> Iterator[str]:
@@ -245,3 +252,15 @@ def _absent(vault: Vault, put: Put) -> Iterator[str]:
 def _moved(put: Put, course: Course) -> Iterator[str]:
     if put.onto != course.base and any(held.reviews for held in course.waves.values()):
         yield f"a review: the panels saw it on {course.base[:12]}, and not on {put.onto[:12]}"
+
+
+def _same_but_case(vault: Vault, put: Put) -> Iterator[str]:
+    """Names that are one on systems that ignore case, of which the whole brought one at least."""
+    names = [entry.name for entry in vault.entries(put.joined.head)]
+    folded: dict[str, list[str]] = {}
+    for name in map(public_name, names):
+        folded.setdefault(name.casefold(), []).append(name)
+    brought = {path for file in vault.touched(put.onto, put.joined.head) for path in file.paths}
+    twice = sorted(n for same in folded.values() if len(same) > 1 and brought & {*same} for n in same)
+    if twice:
+        yield f"a system on which names that differ in case only are one: {few(twice)}"

@@ -157,6 +157,13 @@ def test_a_conflict_opens_its_task_again_on_the_new_tip_with_its_old_patch() -> 
     assert (held.attempts, held.seconds, held.reopened) == (2, 4.0, 1)
 
 
+def test_who_writes_nothing_when_opened_again_fails_since_one_side_would_be_dropped() -> None:
+    course = played(TWO, Script({"task-002": ["ok", "empty"]}, clashes={"task-002": 1}))
+    assert told(course)["002"] == "failed nothing-written"
+    assert "what it wrote before would be dropped" in course.outcomes["task-002"].message
+    assert told(course)["004"] == "skipped dependency"
+
+
 def test_a_second_conflict_fails_the_task_and_skips_who_needs_it() -> None:
     course = played(TWO, Script(clashes={"task-002": 2}))
     assert told(course)["002"] == "failed conflict"

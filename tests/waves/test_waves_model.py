@@ -53,6 +53,8 @@ def _one(task: Task, became: dict[str, str], closed: bool, script: Script, reope
     for attempt in range(3):
         if script.ends[task.id][attempt] == "timeout":
             return FAILED
+        if attempt and script.ends[task.id][attempt] == "empty":
+            return FAILED  # what it wrote before would be dropped
         if attempt >= clashes:
             return SUCCEEDED
         if attempt >= reopen:
