@@ -281,10 +281,12 @@ class Dispatcher:
         return ended.exit, self.store.collect(out, command, ended.exit, ended.upto)
 
     def _end(self, unit: Unit, result: Result) -> Result:
-        """Write the terminal result: an answer only after a look at what it is about."""
-        if result.status in ANSWERED:
+        """Write the terminal result: an answer only after a look at what it is about, and nothing of who
+        could write before a look at what it did."""
+        wrote = unit.brief.mode == "write" and unit.id in self.flying
+        if wrote or result.status in ANSWERED:
             against = [reason for reason in self._changes(unit) if reason.code in self.voids]
-            if against:
+            if against and result.status in ANSWERED:
                 text = "; ".join(reason.text for reason in against)
                 result = replace(
                     result,

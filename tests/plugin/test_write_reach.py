@@ -16,6 +16,7 @@ from tests.repokit import git
         ("git -C $R symbolic-ref HEAD refs/heads/other", "refs of the repository changed"),
         ("git -C $R tag mine", "refs of the repository changed"),
         ("cd $R; echo x > staged; git add staged", "index of the repository changed"),
+        ("git -C $R tag mine; exit 7", "refs of the repository changed"),
     ],
 )
 def test_a_worker_that_touches_the_real_repository_is_no_success(
