@@ -17,6 +17,7 @@ from prun_review.change import Listed
 from prun_review.config import Config
 from prun_review.course import ANSWERED
 from prun_review.errors import InternalError, PrunError, RunDirError
+from prun_review.locks import Lock
 from prun_review.model import Acceptance, NotAsked, Plan, Result, Unit
 from prun_review.planning import Proposal
 from prun_review.ports import Executor
@@ -36,7 +37,7 @@ from prun_review.wavebeginning import (
 )
 from prun_review.wavekeeping import Keeper, resumed
 from prun_review.wavepace import Due, Errand, Move, do, told
-from prun_review.wavesite import Site, site_of
+from prun_review.wavesite import Site, alone, site_of
 from prun_review.waveverdict import text_of, verdict_of
 
 IDLE = 0.05
@@ -85,6 +86,7 @@ class WaveRun:
         self._lines = lines
         self._tell: Callable[[str], None] = lambda text: None
         self._keeper: Keeper | None = None
+        self._alone: Lock | None = None
         self._lock = threading.RLock()
         self._turn = threading.RLock()
         """Of whoever waits; it is taken before the other one, never behind it."""
@@ -140,6 +142,7 @@ class WaveRun:
         reading = reading_of(wanted)
         left_out = [p for p in proposals if p.not_asked or p.error]
         asked = [p.id.rpartition("::")[2] for p in proposals if p not in left_out]
+        self._alone = self._alone or alone(self.open_store(), reading.manifest.directory)
         former = former_of(wanted, reading)
         begun = *course_of(wanted, reading, former, asked), former
         jobs = max(self.config.waves.jobs, workers)
@@ -387,6 +390,8 @@ class WaveRun:
         if self.store is not None:
             self.store.close() if self.started else self.store.discard()
         self.store = self.store if self.started else None
+        if self._alone is not None:
+            self._alone.release()
 
     # --- small things -----------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -9,6 +10,7 @@ from dataclasses import dataclass, replace
 from prun_review import (
     __version__,
     egress,
+    files,
     git,
     linked,
     masking,
@@ -20,8 +22,9 @@ from prun_review import (
 from prun_review.bench import Bench, Veil
 from prun_review.copies import Copies
 from prun_review.crew import Crew, Tools
-from prun_review.errors import PlanError
+from prun_review.errors import PlanError, RunDirError
 from prun_review.guard import Guard
+from prun_review.locks import Lock, holder
 from prun_review.model import Reason, Result, Unit
 from prun_review.ports import Missing
 from prun_review.process import contain
@@ -166,6 +169,21 @@ def site_of(
             version=__version__,
             stack=stack.pop_all(),
         )
+
+
+def alone(store: RunDir, directory: str) -> Lock:
+    """Held while a directory is run: two runs would write the same logs and the same report, and only one of
+    them could be gone on from.  ``PlanError`` where somebody else holds it."""
+    path = store.path.parent.parent / f"waves-{hashlib.sha256(directory.encode()).hexdigest()[:12]}.lock"
+    with files.named(RunDirError, "the directory cannot be kept for this run", path):
+        try:
+            return Lock(path)
+        except BlockingIOError as error:
+            raise PlanError(
+                f"it is being run already, by {holder(path)}",
+                place=directory,
+                remedy="wait for that run to end; prun-review status DIR tells how it stands",
+            ) from error
 
 
 def _may_begin(wanted: Wanted, vault: Vault, reading: Reading, asked: Sequence[str]) -> Veil:
