@@ -461,7 +461,7 @@ def test_what_is_shared_and_changed_is_told_and_nothing_of_it_executed(trees: Be
         env = {"R": str(trees.repo), "C": str(program), "H": " ".join(HOOKS)}
         work(copy.path, script, **COMMITTER, **env)
         (tmp_path / "executed").unlink(missing_ok=True)  # by the worker's own git
-        copy.harvest(unit())
+        assert copy.harvest(unit()).commits == script.count(COMMIT)  # on its branch, too
         copy.close()
         trees.open().close()
         (reason,) = repository_changes(before, repository_state(trees.repo, index=True))
