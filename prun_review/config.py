@@ -262,9 +262,10 @@ def load(
 
 
 def _names(name: str, value: Any) -> Iterator[str]:
-    """The names under which the source of a value is recorded: of a policy also each key that it sets."""
+    """The names under which the source of a value is recorded: of a policy, and of waves, also each key that
+    it sets."""
     yield name
-    tables = {name: value} if name == "gate" else {}
+    tables = {name: value} if name in ("gate", "waves") else {}
     if name == "folders":
         tables = {f"folders.{str(folder).strip('/')}": table for folder, table in value.items()}
         yield from tables

@@ -70,13 +70,18 @@ def under_ci(env: Mapping[str, str]) -> bool:
 
 
 def check(
-    config: Config, planned: Collection[str], executors: Mapping[str, Executor], env: Mapping[str, str]
+    config: Config,
+    planned: Collection[str],
+    executors: Mapping[str, Executor],
+    env: Mapping[str, str],
+    named: Collection[str] | None = None,
 ) -> None:
     """``ConfigError`` where a planned executor would be sent something that nobody decided to send it.
 
     ``planned`` are the executors of the plan's units.  With ``send_to``, those that are in it by name or
     by vendor.  Without, under CI, those that ``executors`` of the configuration or the command line
-    names: neither the built-in default nor a probe alone spends and sends there.  Analysers send nothing.
+    names, or that were ``named`` for a run of waves: neither the built-in default nor a probe or a task alone
+    spends and sends there.  Analysers send nothing.
     """
     send_to = config.egress.send_to
     _known(send_to, executors)
@@ -84,7 +89,9 @@ def check(
         return
     paid = sorted(name for name in set(planned) if name in executors and executors[name].paid)
     told = ", ".join(
-        f"{name} ({executors[name].vendor})" for name in paid if not _allowed(name, config, executors)
+        f"{name} ({executors[name].vendor})"
+        for name in paid
+        if not _allowed(name, config, executors, named or ())
     )
     if told and send_to:
         raise ConfigError(
@@ -93,17 +100,22 @@ def check(
             remedy="add it to send_to, or leave it out with --prun-executors",
         )
     if told and under_ci(env):
+        ways = f"--prun-executors A,B, or executors = [...] in {PLACE}"
+        if named is not None:
+            ways = f'--executor A, or executor = "..." in {PLACE[:-1]}.waves]'
         raise ConfigError(
             f"under CI nothing is sent to executors that nobody named: {told}",
-            place=f"executors ({config.sources.get('executors', 'default')})",
-            remedy=f"--prun-executors A,B, or executors = [...] in {PLACE}, or send_to = [...] in {_EGRESS};"
-            " --prun-offline asks analysers only",
+            place=f"executors ({config.sources.get('executors', 'default')})" if named is None else "waves",
+            remedy=f"{ways}, or send_to = [...] in {_EGRESS}"
+            + ("; --prun-offline asks analysers only" if named is None else ""),
         )
 
 
-def _allowed(name: str, config: Config, executors: Mapping[str, Executor]) -> bool:
+def _allowed(name: str, config: Config, executors: Mapping[str, Executor], named: Collection[str]) -> bool:
     if config.egress.send_to:
         return not {name, executors[name].vendor}.isdisjoint(config.egress.send_to)
+    if name in named:
+        return True
     chosen, key = (
         (config.offline_executors, "offline_executors") if config.offline else (config.executors, "executors")
     )

@@ -84,7 +84,7 @@ def reading_of(wanted: Wanted) -> Reading:
     if errors or found is None:
         raise refused(opened.path, errors or list(problems))
     doers = {
-        task.id: _known_as(
+        task.id: known_as(
             waveunits.executor_of(task, wanted.config.waves, wanted.selection.executor), wanted.executors
         )
         for task in found.tasks
@@ -107,7 +107,7 @@ def refused(directory: str, problems: Sequence[Problem]) -> ConfigError:
     )
 
 
-def _known_as(name: str, executors: Mapping[str, Executor]) -> str:
+def known_as(name: str, executors: Mapping[str, Executor]) -> str:
     """``sonnet`` for ``claude``: people name the program, where one executor alone is of that lineage."""
     able = [n for n, executor in executors.items() if executor.lineage == name and KIND in executor.contracts]
     return able[0] if name not in executors and len(able) == 1 else name

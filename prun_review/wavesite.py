@@ -40,7 +40,7 @@ from prun_review.subject import Subject
 from prun_review.tasks import PENDING, Course, Task
 from prun_review.vault import Vault
 from prun_review.verifying import Room
-from prun_review.wavebeginning import Reading, Wanted
+from prun_review.wavebeginning import Reading, Wanted, known_as
 from prun_review.wavepace import OwnSteps, Stop
 from prun_review.wavereview import Ask
 from prun_review.wavetaking import GIT, Former, take_over
@@ -190,7 +190,7 @@ def _may_begin(wanted: Wanted, vault: Vault, reading: Reading, asked: Sequence[s
     """What workers must not see; ``PrunError`` where nobody decided that the tree goes to one of them, or
     they cannot be contained as wanted."""
     config = wanted.config
-    egress.check(config, asked, wanted.executors, wanted.env)
+    egress.check(config, asked, wanted.executors, wanted.env, _named(wanted))
     why = contain.unavailable() if config.containment == "bwrap" else ""
     if why:
         raise PlanError(
@@ -206,6 +206,15 @@ def _may_begin(wanted: Wanted, vault: Vault, reading: Reading, asked: Sequence[s
     if redact is not None and config.egress.secrets == "refuse":
         egress.refuse(config, redact.spots)
     return veil
+
+
+def _named(wanted: Wanted) -> set[str]:
+    """Executors that the person who runs this named for waves; a manifest, or a task, names nobody to whom
+    anything is sent under CI."""
+    waves, sources = wanted.config.waves, wanted.config.sources
+    names = [wanted.selection.executor, *waves.agents.values()]
+    names += [waves.executor] if sources.get("waves.executor", "default") != "default" else []
+    return {known_as(name, wanted.executors) for name in names}
 
 
 def _changes(reading: Reading, before: object) -> tuple[Reason, ...]:

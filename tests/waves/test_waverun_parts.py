@@ -21,10 +21,12 @@ from prun_review.redaction import Masks
 from prun_review.tasks import Conflict, Manifest, Outcome, Scope, Target, Task, Wave
 from prun_review.vault import Vault
 from prun_review.verifying import Room
+from prun_review.wavebeginning import Selection
 from prun_review.wavepace import Errand
 from prun_review.workspace import take
 from prun_review.written import Patch, Touched
 from tests.repokit import cache_home, git, repository, write
+from tests.waves.wavekit import T, drain, project
 
 TASK = Task(
     "task-001-users",
@@ -269,3 +271,36 @@ def test_an_errand_raises_what_it_raised() -> None:
     assert errand.ended(60)
     with pytest.raises(InternalError, match="so it is"):
         errand.result()
+
+
+# --- to whom anything is sent under CI --------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("table", "chosen", "front", "goes"),
+    [
+        ('executor = "hand"', "", "", True),
+        ("", "hand", "", True),
+        ('agents = {"shop:" = "hand"}', "", "", True),
+        ("", "", "executor: hand\n", False),
+        ("jobs = 2", "", "executor: hand\n", False),
+    ],
+)
+def test_a_task_alone_names_nobody_to_whom_anything_is_sent(
+    tmp_path: Path, table: str, chosen: str, front: str, goes: bool
+) -> None:
+    made = project(tmp_path, T(1, 1, front=front))
+    text = (made.root / "pyproject.toml").read_text()
+    (made.root / "pyproject.toml").write_text(text.replace('executor = "hand"', table))
+    run = made.run(Selection(executor=chosen))
+    run.env = {**run.env, "CI": "true"}
+    try:
+        if not goes:
+            with pytest.raises(ConfigError, match="under CI nothing is sent to .*: hand"):
+                run.start(say=made.told.append)
+            return
+        run.start(say=made.told.append)
+        drain(run)
+        assert run.finish().document["status"] == "completed"
+    finally:
+        run.close()
