@@ -20,13 +20,14 @@ from prun_review import (
     worktrees,
 )
 from prun_review.bench import Bench, Veil
+from prun_review.changegate import ACCEPT
 from prun_review.copies import Copies
 from prun_review.crew import Crew, Tools
 from prun_review.errors import PlanError, RunDirError
 from prun_review.guard import Guard
 from prun_review.locks import Lock, holder
 from prun_review.model import Reason, Result, Unit
-from prun_review.ports import Missing
+from prun_review.ports import Launcher, Missing
 from prun_review.process import contain
 from prun_review.process.launch import ProcessLauncher
 from prun_review.programs import Programs, forbidden
@@ -38,6 +39,7 @@ from prun_review.scratch import Scratch
 from prun_review.shadow import Shadow
 from prun_review.subject import Subject
 from prun_review.tasks import PENDING, Course, Task
+from prun_review.untouched import Deciding
 from prun_review.vault import Vault
 from prun_review.verifying import Room
 from prun_review.wavebeginning import Reading, Wanted, known_as
@@ -99,15 +101,17 @@ def site_of(
         launcher = ProcessLauncher()  # before this process has a thread of its own
         stack.callback(launcher.close)
         shared = wanted.config.waves.isolation == "worktree"
+        given = vault is not None  # and holds the base, which may be a commit of ours
         vault = vault or Vault.create(store.path / GIT, reading.repository, alone=shared)
-        vault.commit_of(reading.base)
+        if not given:
+            vault.commit_of(reading.base)
         taken_over = take_over(former, course, store, vault) if former else {}
         asked = sorted({reading.doers[n] for n, o in course.outcomes.items() if o.status == PENDING})
         veil = _may_begin(wanted, vault, reading, asked)
         programs = Programs(wanted.executors, wanted.env, launcher)
         tracked = [public_name(entry.name) for entry in vault.entries(reading.base)]
         programs.locate(asked, forbidden(reading.repository.top, tracked, wanted.root))
-        if dirty(reading):
+        if not given and dirty(reading):
             say("uncommitted changes are not in the copies that tasks work in: they start from HEAD")
         if shared and wanted.config.containment == "bwrap":
             say("git does not work in worktrees of contained workers: the repository is not shown to them")
@@ -143,15 +147,6 @@ def site_of(
             for task in reading.manifest.tasks
         }
 
-        def ask(stop: Stop) -> Ask:
-            def review(
-                paths: Sequence[str], *, base: str, head: str, authors: Sequence[str]
-            ) -> Mapping[str, object]:
-                more = {"root": wanted.root, "env": wanted.env, "launcher": launcher, "stop": stop}
-                return run_panels(paths, base=base, head=head, authors=authors, **more)  # type: ignore[arg-type]
-
-            return review
-
         return Site(
             reading=reading,
             course=course,
@@ -161,7 +156,7 @@ def site_of(
             store=store,
             vault=vault,
             crew=crew,
-            steps=OwnSteps(bench, store.id, ask, reading.prefix),
+            steps=OwnSteps(bench, store.id, _panels(wanted, reading, launcher), reading.prefix),
             guard=guard,
             bases=bases,
             expected=rundir.durations(wanted.root),
@@ -184,6 +179,27 @@ def alone(store: RunDir, directory: str) -> Lock:
                 place=directory,
                 remedy="wait for that run to end; prun-review status DIR tells how it stands",
             ) from error
+
+
+def _panels(wanted: Wanted, reading: Reading, launcher: Launcher) -> Callable[[Stop], Ask]:
+    """What runs panels, as long as what decides how they review is what it is now."""
+    config = wanted.config
+    panels = [panel for wave in reading.manifest.waves for panel in wave.panel]
+    further = (*config.guarded, ACCEPT, *filter(None, (config.baseline,)))
+    deciding = Deciding(wanted.root, panels, further) if panels else None
+
+    def ask(stop: Stop) -> Ask:
+        def review(
+            paths: Sequence[str], *, base: str, head: str, authors: Sequence[str]
+        ) -> Mapping[str, object]:
+            if deciding and (names := deciding.changed()):
+                raise PlanError(f"{names} changed since the run began, and decides how it is reviewed")
+            more = {"root": wanted.root, "env": wanted.env, "launcher": launcher, "stop": stop}
+            return run_panels(paths, base=base, head=head, authors=authors, **more)  # type: ignore[arg-type]
+
+        return review
+
+    return ask
 
 
 def _may_begin(wanted: Wanted, vault: Vault, reading: Reading, asked: Sequence[str]) -> Veil:

@@ -155,6 +155,18 @@ def _objects(former: Former, course: Course, vault: Vault) -> None:
     if wanted:
         lines = "".join(f"{sha}\n" for sha in wanted) + f"^{course.base}\n"
         Vault.open(former.view.path / GIT).pack(vault.path / "objects", lines.encode(), "--revs")
+        _prove(vault)
+
+
+def _prove(vault: Vault) -> None:
+    """``TreeError`` where an object is not what its name says: git looks at that only when asked to, and
+    whoever wrote into the former run's store would have put other files there than its patches make."""
+    for index in sorted((vault.path / "objects/pack").glob("*.idx")):
+        try:
+            vault.run("verify-pack", str(index))
+        except TreeError as error:
+            told = f"what its object store holds is not what the names say ({error.message})"
+            raise TreeError(told) from error
 
 
 def _named(course: Course) -> Iterator[str]:
