@@ -101,7 +101,7 @@ def _walk(top: Path, below: str, depth: int) -> Iterator[str]:
     for entry in entries:
         name = f"{below}{entry.name}"
         if not entry.is_dir(follow_symlinks=False):
-            if not (entry.is_symlink() and entry.is_dir()):
+            if not (entry.is_symlink() and os.path.isdir(entry.path)):  # a link may lead to itself
                 yield name
         elif depth < MAX_DEPTH and not _left_behind(entry.name):
             yield from _walk(top, f"{name}/", depth + 1)

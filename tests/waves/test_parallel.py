@@ -111,6 +111,14 @@ def test_a_linked_folder_is_not_entered(tmp_path: Path, place: Path) -> None:
     assert found.tasks[0].prompt_file == ""
 
 
+def test_a_link_to_itself_is_told(tmp_path: Path, place: Path) -> None:
+    (place / "context.md").unlink()
+    (place / "context.md").symlink_to("context.md")
+    (place / "loop").symlink_to("loop")
+    _, problems = parallel.read(tmp_path, place)
+    assert ("unreadable", "context.md") in [(p.code, p.file) for p in problems]
+
+
 def test_a_pipe_is_not_waited_for(tmp_path: Path, place: Path) -> None:
     (place / "context.md").unlink()
     os.mkfifo(place / "context.md")
