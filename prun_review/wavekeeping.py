@@ -71,6 +71,8 @@ class Keeper:
             was = before.outcomes[task] if before else held
             if (held.status, held.commit) != (was.status, was.commit) and held.status != RUNNING:
                 self.logs.note(task, held)
+            if held.status == PENDING and held.conflict != was.conflict:
+                self.tell(f"{task} is {held.message}")
         self._deliver(course)
         self._stale = True
         if before is None or _ended(before) != _ended(course):

@@ -28,10 +28,10 @@ def must_fix(document: Document) -> list[str]:
     whole = document["integration"]
     if whole:
         items += [f"conflict of {c['task']} in {', '.join(c['paths'])}" for c in whole["conflicts"]]
-        items += [
-            f"{view.how(c)} on the whole: {c['command']}" for c in whole["checks"] if not view.passed(c)
-        ]
-        if whole["status"] != "whole" and whole["message"]:
+        bad = [check for check in whole["checks"] if not view.passed(check)]
+        items += [f"{view.how(check)} on the whole: {check['command']}" for check in bad]
+        known = "; ".join(f"did not pass on the whole: {check['command']}" for check in bad)
+        if whole["status"] != "whole" and whole["message"] not in ("", known):  # it says more than those
             items.append(whole["message"])
     return items + [f"{p['file']}: {p['text']}" for p in document["problems"] if p["level"] == "error"]
 

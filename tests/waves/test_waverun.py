@@ -128,6 +128,8 @@ def test_of_two_who_edit_the_same_lines_one_is_opened_again(
     assert "+zwei" in prompt  # what it wrote before
     assert "src/shared.txt" in prompt
     assert "<<<<<<<" in prompt
+    told = "task-002-part is opened again: conflict in src/shared.txt with task-001-part"
+    assert made.told.count(told) == 1, made.told
     assert made.lines.count("[PROGRESS] wave=1 task=task-002 status=started") == 2
     assert states(document)["003"] == ("succeeded:ok" if ends == "succeeded:ok" else "skipped:dependency")
 
