@@ -126,7 +126,7 @@ class Vault:
 
     def _fill(self, name: str, tree: str) -> None:
         with self._guard:
-            kept = self._indexes.pop(tree, b"")
+            kept = self._indexes.get(tree, b"")
         if kept:
             files.create(self.path / name, kept)
         else:
@@ -135,6 +135,7 @@ class Vault:
             kept = (self.path / name).read_bytes() if small and git.SHA.fullmatch(tree) else b""
         if kept:
             with self._guard:
+                self._indexes.pop(tree, None)  # it was used last
                 self._indexes[tree] = kept
                 if len(self._indexes) > KEPT:
                     del self._indexes[next(iter(self._indexes))]

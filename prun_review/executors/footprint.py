@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
+import threading
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -26,6 +27,7 @@ LOGINS = (
 """Below a home: nothing of these is a tool, wherever a PATH may point."""
 MOST_TOOLS = 1_000
 """Files of a folder that are looked into for what they need."""
+_LOOKING = threading.Lock()
 
 
 def of_program(program: str, path: str = "") -> tuple[Path, ...]:
@@ -47,7 +49,8 @@ def of_tools(entries: Iterable[str]) -> tuple[Path, ...]:
     """What the programs in the folders of a PATH need: of a virtual environment all of it and what it was
     made from; of another folder what it holds, where links and first lines of scripts lead, and what its
     Python was installed with; of shims all that they choose from.  Nothing of :data:`LOGINS`."""
-    return _of_tools(tuple(entries), homes())
+    with _LOOKING:  # dispatches begin at once, and each would look
+        return _of_tools(tuple(entries), homes())
 
 
 def homes() -> tuple[Path, ...]:
