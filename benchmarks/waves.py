@@ -1,10 +1,11 @@
 """What a run of waves costs beside its tasks: 200 tasks in 10 waves by stand-ins, against the ideal.
 
-    python benchmarks/waves.py [--tasks 200] [--waves 10] [--jobs 12] [--seconds 10]
+    python benchmarks/waves.py [--tasks 200] [--waves 10] [--jobs 20] [--seconds 20] [--files 200]
 
 The ideal is the time that the tasks alone take with so many at once, wave by wave: of each wave
 ceil(tasks / jobs) x seconds.  Everything else is ours: the template of each wave's base, the copies, what is
-taken of them, putting together, documents, logs.  ``validate`` reads and checks the same directory.
+taken of them, putting together, documents, logs.  ``validate`` reads and checks the same directory.  What the
+stand-ins themselves cost in CPU is measured with one of them alone, and told apart.
 """
 
 from __future__ import annotations
@@ -15,23 +16,28 @@ import math
 import os
 import resource
 import subprocess
-import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
+
+from tabulate import tabulate
 
 from prun_review import parallel
 from prun_review.config import load
 from prun_review.waverun import WaveRun
 
 WORK = """\
-import pathlib, re, sys, time
-name = re.search(r"^TASK-(\\d+)", sys.stdin.read(), re.MULTILINE)[1]
-pathlib.Path(f"part-{name}.txt").write_text(name)
-time.sleep(float(sys.argv[1]))
-pathlib.Path(".claude-task-complete").touch()
-print("done")
+name=
+while read -r line; do case $line in TASK-[0-9]*) name=${line#TASK-}; break;; esac; done
+name=${name%%[!0-9]*}
+echo "$name" > "part-$name.txt"
+: > .claude-task-complete
+echo done
+exec sleep "$1"
 """
+MOST_VALIDATING, MOST_OVER, MOST_CPU = 1.0, 0.10, 0.15
+"""Seconds, share of the ideal, and seconds of CPU for each task that are aimed at."""
 
 
 def made(place: Path, tasks: int, waves: int, files: int) -> tuple[Path, Path]:
@@ -63,52 +69,71 @@ def cpu() -> float:
     return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
 
 
+def alone(place: Path) -> float:
+    """Seconds of CPU of one stand-in."""
+    began = cpu()
+    for _ in range(10):
+        argv = ["/bin/sh", str(place / "work.sh"), "0"]
+        subprocess.run(argv, input=b"TASK-1: x\n", cwd=place, stdout=subprocess.DEVNULL, check=True)
+    return (cpu() - began) / 10
+
+
+def measure(place: Path, args: argparse.Namespace) -> list[Sequence[object]]:
+    """The rows of the table."""
+    (place / "work.sh").write_text(WORK)
+    root, directory = made(place, args.tasks, args.waves, args.files)
+    began = time.perf_counter()
+    found, problems = parallel.read(root, directory)
+    validated = time.perf_counter() - began
+    assert found is not None, problems
+    table = {
+        **{"type": "command", "vendor": "a", "lineage": "a", "contracts": ["task"]},
+        "argv": ["/bin/sh", str(place / "work.sh"), str(args.seconds)],
+    }
+    config = load({"executor": {"hand": table}, "waves": {"executor": "hand", "jobs": args.jobs}})
+    own = alone(place)
+    run = WaveRun(root, config, {"PATH": os.environ["PATH"]}, directory)
+    began, used = time.perf_counter(), cpu()
+    try:
+        run.start(say=lambda text: None, tell=lambda text: None)
+        while run.owed:
+            run.next(0.5)
+        document = run.finish().document
+    finally:
+        run.close()
+    took, spent = time.perf_counter() - began, (cpu() - used) / args.tasks - own
+    ended = sum(task["status"] == "succeeded" for task in document["tasks"])
+    assert (document["status"], ended) == ("completed", args.tasks), document["status"]
+    ideal = args.waves * math.ceil(args.tasks / args.waves / args.jobs) * args.seconds
+    return [
+        ("validate, seconds", validated, MOST_VALIDATING),
+        ("ideal, seconds", ideal, ""),
+        ("wall, seconds", took, ideal * (1 + MOST_OVER)),
+        ("over the ideal, percent", 100 * (took / ideal - 1), 100 * MOST_OVER),
+        ("over the ideal, seconds a wave", (took - ideal) / args.waves, ""),
+        ("CPU a task, seconds", spent, MOST_CPU),
+        ("CPU of a stand-in, seconds", own, ""),
+        ("load of the machine at the end", os.getloadavg()[0], ""),
+    ]
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    for name, default in (("tasks", 200), ("waves", 10), ("jobs", 12), ("files", 200)):
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    for name, default in (("tasks", 200), ("waves", 10), ("jobs", 20), ("files", 200)):
         parser.add_argument(f"--{name}", type=int, default=default)
-    parser.add_argument("--seconds", type=float, default=10.0)
+    parser.add_argument("--seconds", type=float, default=20.0, help="how long a stand-in sleeps")
     args = parser.parse_args()
+    if args.tasks % args.waves:
+        parser.error("--tasks must be a multiple of --waves")
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
         place = Path(folder)
         os.environ["XDG_CACHE_HOME"] = str(place / "cache")
         (place / "cache").mkdir()
-        (place / "work.py").write_text(WORK)
-        root, directory = made(place, args.tasks, args.waves, args.files)
-        began = time.perf_counter()
-        found, problems = parallel.read(root, directory)
-        validated = time.perf_counter() - began
-        assert found is not None, problems
-        table = {
-            **{"type": "command", "vendor": "a", "lineage": "a", "contracts": ["task"]},
-            "argv": [sys.executable, str(place / "work.py"), str(args.seconds)],
-        }
-        config = load({"executor": {"hand": table}, "waves": {"executor": "hand", "jobs": args.jobs}})
-        run = WaveRun(root, config, {"PATH": os.environ["PATH"]}, directory)
-        began, used = time.perf_counter(), cpu()
-        try:
-            run.start(say=lambda text: None, tell=lambda text: None)
-            while run.owed:
-                run.next(0.5)
-            document = run.finish().document
-        finally:
-            run.close()
-        took = time.perf_counter() - began
-        ideal = args.waves * math.ceil(args.tasks / args.waves / args.jobs) * args.seconds
-        told = {
-            "status": document["status"],
-            "tasks": len(document["tasks"]),
-            "waves": len(document["waves"]),
-            "jobs": args.jobs,
-            "validate_s": round(validated, 3),
-            "took_s": round(took, 1),
-            "ideal_s": round(ideal, 1),
-            "over_ideal": round(took / ideal - 1, 3),
-            "own_cpu_s": round(cpu() - used, 1),
-            "own_cpu_s_per_task": round((cpu() - used) / args.tasks, 3),
-            "load": os.getloadavg()[0],
-        }
-    print(json.dumps(told, indent=1))
+        rows = measure(place, args)
+    sizes = f"{args.tasks} tasks of {args.seconds:g} s in {args.waves} waves, {args.jobs} at once"
+    print(f"{sizes}, {args.files} files")
+    print(tabulate(rows, ("", "measured", "aimed at"), floatfmt=".3f"))
 
 
 if __name__ == "__main__":
