@@ -27,7 +27,7 @@ def render(document: Document) -> str:
 
 def _head(document: Document) -> Iterator[str]:
     sources, spec = document["manifest"]["sources"], document["manifest"]["spec"]
-    done = view.accepted(document)
+    done, whole = view.put_together(document), document["integration"]
     yield from ("# Integration Report", "")
     yield f"**Generated**: {markdown(document['finished'] or document['started'])}  "
     yield f"**Parallel Dir**: {code(document['directory'])}  "
@@ -35,7 +35,14 @@ def _head(document: Document) -> Iterator[str]:
     where = sources.get("tech_spec") or ""
     named = " ".join(filter(None, (markdown(spec), f"({code(where)})" if where else "")))
     yield f"**Tech Spec**: {named or 'none'}  "
-    yield f"**Tasks Integrated**: {len(done)} of {len(document['tasks'])}"
+    yield f"**Tasks Integrated**: {len(done)} of {len(document['tasks'])}  "
+    yield f"**Run**: {code(document['run_id'] or 'none')}, {markdown(document['status'])}  "
+    if whole:
+        onto = f" onto {code(whole['onto'][:12])}" if whole["onto"] else ""
+        branch = f"{code(whole['branch'] or 'none')} at {code(whole['head'][:12] or 'none')}{onto}"
+        yield f"**Branch**: {branch}, {markdown(whole['status'])}"
+    else:
+        yield "**Branch**: none, it was not put together yet"
 
 
 def _summary(document: Document) -> Iterator[str]:
@@ -53,7 +60,7 @@ def _summary(document: Document) -> Iterator[str]:
 
 
 def _merge(document: Document) -> tuple[str, str]:
-    n, of, whole = len(view.accepted(document)), len(document["tasks"]), document["integration"]
+    n, of, whole = len(view.put_together(document)), len(document["tasks"]), document["integration"]
     told = f"{n} of {of} tasks put together"
     conflicts = [c["task"] for c in whole["conflicts"]] if whole else []
     if conflicts:

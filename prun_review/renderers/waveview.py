@@ -89,6 +89,19 @@ def accepted(document: Document) -> list[Row]:
     return [task for task in document["tasks"] if task["status"] == "succeeded" and task["commit"]]
 
 
+def put_together(document: Document) -> list[Row]:
+    """Those of them that the whole holds: what clashes with it is left out, and so is what builds on that."""
+    whole = document["integration"]
+    out = {conflict["task"] for conflict in whole["conflicts"]} if whole else set()
+    found = []
+    for task in accepted(document):  # in wave order, so what one builds on comes before it
+        if task["id"] in out or out & {*task["deps"]}:
+            out.add(task["id"])
+        else:
+            found.append(task)
+    return found
+
+
 def lacking(task: Row) -> str:
     """Why a task is not done: ``timeout: it took more than 2 h``; empty where it is."""
     if task["status"] == "succeeded":

@@ -173,6 +173,69 @@ def test_a_branch_that_is_somebody_elses_is_left_alone_and_the_report_is_there(s
     assert shop.document["integration"]["applied"] == ""
 
 
+def test_a_branch_that_cannot_be_made_is_told_and_nothing_is_left(shop: Shop) -> None:
+    git(shop.root, "branch", "prun")
+    before = contents(shop.root / ".git")
+    code, _, errors = shop.integrate("--apply")
+    assert (code, contents(shop.root / ".git") == before) == (2, True), errors
+    assert f"there is a branch prun, so git can make no branch prun/{shop.id}" in errors
+    assert shop.document["integration"]["applied"] == ""
+
+
+HOSTILE = """\
+[core]
+	fsmonitor = {hook}
+	hooksPath = {hooks}
+	alternateRefsCommand = {hook}
+	attributesFile = {attributes}
+	logAllRefUpdates = always
+[uploadpack]
+	packObjectsHook = {hook}
+[gc]
+	auto = 1
+	autoDetach = false
+[filter "x"]
+	smudge = {hook}
+	clean = {hook}
+	required = true
+[merge "x"]
+	driver = {hook}
+[diff]
+	external = {hook}
+[remote "origin"]
+	url = ext::{hook}
+	promisor = true
+[fetch]
+	writeCommitGraph = true
+"""
+
+
+def test_apply_runs_nothing_of_a_repository_and_changes_only_its_own_branch(shop: Shop) -> None:
+    ran, hooks, hook = shop.root.parent / "ran", shop.root.parent / "hooks", shop.root.parent / "hook"
+    hook.write_text(f"#!/bin/sh\necho $0 >> {shlex.quote(str(ran))}\n")
+    hook.chmod(0o755)
+    names = ("reference-transaction", "post-merge", "post-checkout", "post-index-change", "pre-auto-gc")
+    for folder in (hooks, shop.root / ".git/hooks"):
+        folder.mkdir(exist_ok=True)
+        for name in names:
+            shutil.copy(hook, folder / name)
+    attributes = shop.root / ".git/info/attributes"
+    attributes.parent.mkdir(exist_ok=True)
+    attributes.write_text("* filter=x merge=x diff=x\n")
+    with (shop.root / ".git/config").open("a") as config:
+        config.write(HOSTILE.format(hook=hook, hooks=hooks, attributes=attributes))
+    (shop.root / ".git/FETCH_HEAD").write_text("x\n")
+    before = contents(shop.root)
+    code, _, errors = shop.integrate("--apply", "--test", "true")
+    assert code == 0, errors
+    assert not ran.exists()
+    after = contents(shop.root)
+    changed = {name for name in {*before, *after} if before.get(name) != after.get(name)}
+    changed = {name for name in changed if not name.startswith((".prun/", ".git/objects/pack/pack-"))}
+    ours = {f".git/refs/heads/prun/{shop.id}", f".git/logs/refs/heads/prun/{shop.id}"}
+    assert changed == {*ours, f"{DIR}/integration-report.md", f"{DIR}/report.json"}
+
+
 def test_json_is_the_document_and_nothing_else(shop: Shop) -> None:
     code, out, _ = shop.integrate("--json")
     assert code == 0
@@ -456,6 +519,25 @@ def test_what_is_done_again_in_vain_is_told_and_the_conflict_stays(
     assert f"task-001-part was done again by hand on {row['base'][:12]}: {row['reason']}" in out
     assert f"task-001-part was done again by hand on {row['base'][:12]}: {row['reason']}" in shop.report
     assert git(shop.root, "branch", "--list", "prun/*") == ""
+
+
+@pytest.mark.parametrize("isolation", ["copy", "worktree"])
+def test_what_is_done_again_may_stand_on_a_commit_of_the_run(tmp_path: Path, isolation: str) -> None:
+    """The user's repository has none of the commit that the first task makes there."""
+    made = project(
+        tmp_path,
+        T(1, 1, script=f"echo x > src/other.txt; {DONE}"),
+        T(2, 1, script=edit("one", "ONE"), again=f"test -f src/other.txt; {edit('eins', 'EINS')}"),
+    )
+    shop = ran(made)
+    table = made.root / "pyproject.toml"
+    table.write_text(table.read_text().replace("executor = ", f'isolation = "{isolation}"\nexecutor = ', 1))
+    shop.moved(**{"src__shared.txt": "eins\ntwo\nthree\n"})
+    code, out, errors = shop.integrate("--reopen", "1", "--test", "grep -q EINS src/shared.txt")
+    assert code == 0, (out, errors)
+    [row] = shop.document["again"]
+    assert row["base"] != row["onto"] == git(shop.root, "rev-parse", "HEAD")
+    assert git(shop.root, "worktree", "list").count("\n") == 0
 
 
 def test_how_often_is_bounded(shop: Shop) -> None:

@@ -6,19 +6,21 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from prun_review.codec import encode
 from prun_review.renderers import integration
 from prun_review.renderers.integration import BAD, GOOD, UNKNOWN
-from prun_review.tasks import Integration
-from prun_review.wavedocument import build, read
+from prun_review.tasks import Conflict, Integration, Redone
+from prun_review.wavedocument import build, read, validate
 from prun_review.written import Check
 from tests.renderers import sample
 from tests.renderers.test_escape import is_active
-from tests.renderers.wavesample import FACTS, OF, WHOLE, broken, document, played
-from tests.waves.coursekit import Script, begun, manifest, task
+from tests.renderers.wavesample import FACTS, OF, USERS, WHOLE, broken, document, played
+from tests.waves.coursekit import Script, begun, manifest, patch, task
 
 SECTIONS = [
     "# Integration Report",
@@ -58,7 +60,9 @@ REPORT = """\
 **Parallel Dir**: `parallel/TS-0001-shop`  
 **Source PRD**: `docs/prd.md`  
 **Tech Spec**: TS-0001 (`docs/TS-0001.md`)  
-**Tasks Integrated**: 3 of 3
+**Tasks Integrated**: 3 of 3  
+**Run**: `20261130-080000-ab12`, completed  
+**Branch**: `prun/1` at `aaaaaaaaaaaa`, whole
 
 ## Summary
 
@@ -68,7 +72,7 @@ REPORT = """\
 | Contract Compliance | ⚠️ | none was changed; that the code keeps to them was not checked |
 | Tech Spec Compliance | ⚠️ | 2 reviews passed; no panel looked at wave 1 |
 | Boundary Violations | ✅ | none |
-| Tests | ✅ | 2 of 2 passed |
+| Tests | ⚠️ | 2 of 2 passed; none of it was run on the whole |
 | Type Check | ✅ | 1 of 1 passed |
 | Lint | ✅ | 1 of 1 passed |
 
@@ -134,8 +138,8 @@ def test_the_sections_are_always_the_same(made: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "**Tasks Integrated**: 2 of 3",
-        f"| Branch Merge | {BAD} | 2 of 3 tasks put together; conflicts: task-003-orders |",
+        "**Tasks Integrated**: 1 of 3  ",
+        f"| Branch Merge | {BAD} | 1 of 3 tasks put together; conflicts: task-003-orders |",
         f"| Contract Compliance | {BAD} | 1 changed by a task that was to keep to them |",
         f"| Tech Spec Compliance | {BAD} | 1 of 2 reviews did not pass |",
         f"| Boundary Violations | {BAD} | 1 found |",
@@ -217,6 +221,52 @@ def test_branches_are_merged_only_where_the_whole_is(whole: Integration | None, 
 def test_a_command_counts_for_the_row_that_it_looks_like(command: str, row: str) -> None:
     made = document(Integration("failed", checks=(Check(command, 1),)))
     assert marks(made)[row] == BAD
+
+
+def test_what_was_not_run_on_the_whole_stands_beside_what_was() -> None:
+    """Green tests of the tasks are no green tests of the whole."""
+    bare = document(Integration("whole", "prun/1", "a" * 40, unrun=("the project's own tests: none",)))
+    assert {row: mark for row, mark in marks(bare).items() if row in ("Tests", "Lint")} == {
+        "Tests": UNKNOWN,
+        "Lint": UNKNOWN,
+    }
+    text = integration.render(bare)
+    assert f"**Not run on the whole:**\n\n- {UNKNOWN} the project's own tests: none\n" in text
+    assert "- [ ] not run on the whole: the project's own tests: none" in text
+
+
+def test_what_speaks_against_the_whole_is_a_violation() -> None:
+    made = document(
+        Integration("failed", "prun/1", "a" * 40, message="x was changed", wrong=("x was changed",))
+    )
+    assert marks(made)["Boundary Violations"] == BAD
+    assert f"## Boundary Violations\n\n- {BAD} x was changed\n" in integration.render(made)
+
+
+def test_a_contract_of_a_project_below_its_repository_is_found_where_patches_name_it() -> None:
+    name = "contracts/types.py"
+    course = played(Script())
+    users = replace(course.outcomes[USERS], patch=patch(f"apps/shop/parallel/TS-0001-shop/{name}"))
+    course = replace(course, outcomes={**course.outcomes, USERS: users})
+    made = build(course, replace(FACTS, integration=WHOLE, prefix="apps/shop/"))
+    assert marks(made)["Contract Compliance"] == BAD
+    assert f"- {BAD} `{name}`: changed by task-001" in integration.render(made)
+    assert marks(build(course, FACTS))["Contract Compliance"] == UNKNOWN
+
+
+def test_a_task_that_was_done_again_is_told_with_its_end() -> None:
+    made = document()
+    row = Redone("task-001-users", "b" * 40, "c" * 40, "", "u-1", "failed", "timeout", executor="codex")
+    made["again"] = encode([row, replace(row, status="succeeded", unit="u-2")])
+    assert validate(made) == []
+    text = integration.render(made)
+    for told in ("timeout (units/u-1)", "succeeded (units/u-2)"):
+        assert f"task-001-users was done again by codex on cccccccccccc: {told}; look at it" in text
+
+
+def test_what_clashes_is_not_counted_as_put_together_and_neither_is_what_builds_on_it() -> None:
+    made = document(Integration("conflicts", "prun/1", "a" * 40, (Conflict(USERS, ("src/a.py",)),)))
+    assert "**Tasks Integrated**: 1 of 3" in integration.render(made)
 
 
 def test_a_stopped_run_says_so_first() -> None:
