@@ -11,6 +11,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
+import math
 import os
 from collections.abc import Iterator
 from contextlib import suppress
@@ -70,9 +71,13 @@ class Registered:
         try:
             data = json.loads(files.read_regular(folder / RECORD, 1 << 20))
             record = cls(**{f.name: data[f.name] for f in fields(cls) if f.name in data})
-            return replace(record, made=float(record.made))
-        except (OSError, ValueError, TypeError, KeyError):
+            record = replace(record, made=float(record.made))
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
             return None
+        # A worker that is not contained can write there too.
+        words = (getattr(record, f.name) for f in fields(cls) if f.type == "str")
+        sound = all(isinstance(word, str) and "\0" not in word for word in words)
+        return record if sound and math.isfinite(record.made) else None
 
 
 class Place:
@@ -96,7 +101,7 @@ class Place:
     def close(self) -> None:
         """Give it up, and remove it where nothing is left in it."""
         for path in self.path.iterdir() if self.path.is_dir() else ():
-            if path.name != LOCK and Registered.read(path) is None:
+            if path.name != LOCK and Registered.read(path) is None and not _may_hold(path):
                 remove(path)
         with suppress(OSError):
             if [path.name for path in self.path.iterdir()] == [LOCK]:
@@ -145,7 +150,8 @@ def remove(path: Path) -> str:
     except FileNotFoundError:
         return ""
     except OSError as error:
-        return _removed_by_rm(path) if error.errno == errno.ENAMETOOLONG else error.strerror or str(error)
+        deep = error.errno in (errno.ENAMETOOLONG, errno.EMFILE)  # each level takes a descriptor
+        return _removed_by_rm(path) if deep else error.strerror or str(error)
     except RecursionError:
         return _removed_by_rm(path)
     return ""
@@ -176,7 +182,7 @@ def survey(now: float, older: float, force: bool) -> Iterator[Left]:
     A copy goes when it is older and its change was taken, or there is none; with ``force`` also when not.
     """
     for place in scratch.places(KIND):
-        if not _ours(place):
+        if not place.is_absolute() or not _ours(place):
             continue
         with files.named(TreeError, "the copies cannot be listed", place):
             gate = Lock(place / LOCK, wait=True)
@@ -217,17 +223,26 @@ def _held(lock: Path) -> bool:
 
 
 def _judged(path: Path, record: Registered | None, now: float, older: float, force: bool) -> Left:
-    if record is None:
+    if record is None and _may_hold(path):
+        made, laid = path.lstat().st_mtime, True
+    elif record is None:
         return Left(path, True, "a leftover: no copy is registered there")
-    if not record.laid:
+    else:
+        made, laid = record.made, bool(record.laid)
+    if not laid:
         return Left(path, True, "a leftover: it was not made to its end")
-    age = f"{(now - record.made) / DAY:.1f} days old"
-    if record.made > now - older:
+    age = f"{(now - made) / DAY:.1f} days old"
+    if made > now - older:
         return Left(path, False, f"{age}, which is not old enough")
-    change = _change(path, record)
+    change = _change(path, record) if record else "nothing is known of it, so it may hold a change"
     if change and not force:
         return Left(path, False, f"{age}, and {change} (--force removes it)")
     return Left(path, True, f"{age}, {change or 'and its change, if any, was taken'}")
+
+
+def _may_hold(path: Path) -> bool:
+    """Whether work may lie in a folder of which no record can be read: it was cut short, or taken away."""
+    return not path.is_symlink() and os.path.lexists(path / TREE) and not path.name.startswith(UNWORKED)
 
 
 def _change(path: Path, record: Registered) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import resource
+import sys
 import time
 from pathlib import Path
 
@@ -135,13 +137,60 @@ def test_leftovers_go_at_any_age(bench: Bench, cache: Path, capsys: pytest.Captu
     assert (victim / "x").read_text() == "mine\n"
 
 
+@pytest.mark.parametrize(
+    "text", ["", "{", "[" * 100_000, '{"run": 5}', '{"made": NaN}', None], ids=lambda text: repr(text)[:12]
+)
+def test_a_copy_of_which_nothing_is_known_may_hold_work(
+    bench: Bench, capsys: pytest.CaptureFixture[str], text: str | None
+) -> None:
+    """A power failure, or a worker that is not contained, can spoil what is registered of it."""
+    copy = bench.open()
+    work(copy.path, EDIT)
+    known = json.loads((copy.folder / RECORD).read_text())
+    if text is None:
+        (copy.folder / RECORD).unlink()
+    else:
+        one = json.dumps({**known, **json.loads(text)}) if text.startswith('{"') else text
+        (copy.folder / RECORD).write_text(one)
+    bench.copies.close()
+    assert (copy.path / "src/a.py").exists(), "the end of a run takes no copy away either"
+    assert clean(capsys)[copy.folder.name] == ("kept", "0.0 days old, which is not old enough")
+    os.utime(copy.folder, (1, 1))
+    word, said = clean(capsys)[copy.folder.name]
+    assert (word, "may hold a change (--force removes it)" in said) == ("kept", True)
+    assert clean(capsys, "--force")[copy.folder.name][0] == "removed"
+
+
+def test_a_cache_that_is_named_relatively_is_nobodys(
+    bench: Bench, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here/prun_review/copies/run").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", "here")
+    assert clean(capsys) == {}
+    assert (tmp_path / "here/prun_review/copies/run").is_dir()
+
+
+def test_few_descriptors_are_enough_for_a_deep_tree(bench: Bench) -> None:
+    copy = bench.open()
+    deep = "import os\nfor _ in range(400):\n    os.mkdir('d'); os.chdir('d')\n"
+    work(copy.path, f'{sys.executable} -c "{deep}"')
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (128, before[1]))
+    try:
+        assert remove(copy.folder) == ""
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert not copy.folder.exists()
+
+
 def test_locked_and_deep_folders_are_removed(bench: Bench, tmp_path: Path) -> None:
     copy = bench.open()
     outside = tmp_path / "outside"
     outside.mkdir(mode=0o500)
     work(copy.path, "mkdir -p d/e; : > d/e/f; chmod 000 d/e; chmod 500 d; ln -s $O link", O=str(outside))
     deep = "import os\nfor _ in range(3000):\n    os.mkdir('deeper'); os.chdir('deeper')\n"
-    work(copy.path, f'{os.sys.executable} -c "{deep}"')  # type: ignore[attr-defined]
+    work(copy.path, f'{sys.executable} -c "{deep}"')
     patch = copy.harvest(unit())
     assert {breach.code for breach in patch.breaches} == {"escaping-link", "odd-file"}
     assert remove(copy.folder) == ""
