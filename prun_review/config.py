@@ -310,6 +310,13 @@ def waves_of(value: Any, place: str, over: Waves | None = None) -> Waves:
     return waves
 
 
+def over_waves(config: Config, given: Mapping[str, Any]) -> Config:
+    """The configuration under what the command line asks of waves; ``ConfigError``."""
+    where = "command line"
+    sources = {**config.sources, **{f"waves.{key}": where for key in given}}
+    return replace(config, waves=waves_of(given, where, config.waves), sources=sources)
+
+
 def _folders(config: Config, value: Any, place: str) -> dict[str, Policy]:
     if not isinstance(value, Mapping):
         raise ConfigError("folders must be a table of tables", place=place, remedy=_FOLDERS_EXAMPLE)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from prun_review import git
-from prun_review.config import Config, waves_of
+from prun_review.config import Config, over_waves
 from prun_review.settings import read_settings
 from prun_review.wavebeginning import Selection
 from prun_review.waverun import WaveRun
@@ -56,7 +55,7 @@ def settings(directory: Path, options: Mapping[str, Any], root: Path | None = No
     not None."""
     top, config = _root(directory) if root is None else (root.absolute(), read_settings(root)[1])
     given = {name: value for name, value in options.items() if value is not None}
-    return top, replace(config, waves=waves_of(given, "command line", config.waves)) if given else config
+    return top, over_waves(config, given)
 
 
 def _root(directory: Path) -> tuple[Path, Config]:

@@ -107,6 +107,14 @@ def refused(directory: str, problems: Sequence[Problem]) -> ConfigError:
     )
 
 
+def jobs_of(config: Config, found: Manifest) -> int:
+    """Most tasks at once: as configured or asked for, else what the options of a manifest of version 1 say,
+    else the default.  What later ones call ``max_parallel`` is the width of their widest wave."""
+    asked = config.sources.get("waves.jobs", "default") != "default"
+    wish = found.jobs if found.variant == "D" and not asked else 0
+    return wish or config.waves.jobs
+
+
 def known_as(name: str, executors: Mapping[str, Executor]) -> str:
     """``sonnet`` for ``claude``: people name the program, where one executor alone is of that lineage."""
     able = [n for n, executor in executors.items() if executor.lineage == name and KIND in executor.contracts]

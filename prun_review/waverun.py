@@ -33,6 +33,7 @@ from prun_review.wavebeginning import (
     Wanted,
     course_of,
     former_of,
+    jobs_of,
     reading_of,
 )
 from prun_review.wavekeeping import Keeper, resumed
@@ -145,7 +146,7 @@ class WaveRun:
         self._alone = self._alone or alone(self.open_store(), reading.manifest.directory)
         former = former_of(wanted, reading)
         begun = *course_of(wanted, reading, former, asked), former
-        jobs = max(self.config.waves.jobs, workers)
+        jobs = max(jobs_of(self.config, reading.manifest), workers)
         site = site_of(wanted, reading, self.open_store(), begun, jobs, (say, tell))
         finished = self.extensions.hook.prun_unit_finished
         self._keeper = Keeper(
@@ -386,6 +387,7 @@ class WaveRun:
         nothing is left: it would be taken for a review that was killed."""
         if self.started:
             self.stop("closed", "the session ended")
+        if self._keeper is not None:
             self._site.close()
         if self.store is not None:
             self.store.close() if self.started else self.store.discard()

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from prun_review import runwaves
-from prun_review.config import Config, waves_of
+from prun_review.config import Config, over_waves
 from prun_review.errors import ConfigError
 from prun_review.planning import Proposal
 from prun_review.plugin.scope import Scope
@@ -58,9 +57,7 @@ def settings(config: pytest.Config, where: Scope, given: Mapping[str, Any]) -> t
     root = where.root if where.worker else runwaves.settings(where.waves.place, {})[0]
     left = {key: value for key, value in given.items() if key not in (*OF_WAVES, "executors", "resume")}
     found = read_settings(root, left)[1]
-    of_waves = {key: given[key] for key in OF_WAVES if key in given}
-    if of_waves:
-        found = replace(found, waves=waves_of(of_waves, "command line", found.waves))
+    found = over_waves(found, {key: given[key] for key in OF_WAVES if key in given})
     if found.dispatch == "off":
         raise ConfigError("dispatch is off, so no task can be run", remedy='dispatch = "auto"')
     executors = given.get("executors", [])

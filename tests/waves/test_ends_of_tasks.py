@@ -14,8 +14,9 @@ import pytest
 
 from prun_review import waveunits
 from prun_review.cli import cpo
-from prun_review.config import Waves
+from prun_review.config import Waves, load, over_waves
 from prun_review.tasks import Manifest, Task, Wave
+from prun_review.wavebeginning import jobs_of
 from tests.cli.driver import inside
 from tests.repokit import cache_home
 from tests.waves.wavekit import DIR, DONE, T, project, states
@@ -117,3 +118,22 @@ def test_what_a_task_may_do_and_how_long_is_its_own_affair() -> None:
     assert (brief.access, brief.timeout) == ("full", 60.0)
     brief = waveunits.planned(manifest, replace(task, access="", timeout=0.0), "hand", Waves()).brief
     assert (brief.access, brief.timeout, Waves().jobs) == ("write", 7200.0, 3)
+
+
+@pytest.mark.parametrize(
+    ("variant", "wish", "table", "options", "jobs"),
+    [
+        ("D", 5, {}, {}, 5),
+        ("D", 0, {}, {}, 3),
+        ("D", 5, {"jobs": 3}, {}, 3),
+        ("D", 5, {"executor": "codex"}, {}, 5),
+        ("D", 5, {}, {"jobs": 2}, 2),
+        ("B", 5, {}, {}, 3),
+        ("none", 0, {"jobs": 4}, {"timeout": 9}, 4),
+    ],
+)
+def test_how_many_run_at_once(
+    variant: str, wish: int, table: dict[str, Any], options: dict[str, Any], jobs: int
+) -> None:
+    config = over_waves(load({"waves": table} if table else {}), options)
+    assert jobs_of(config, Manifest("parallel/TS-1", (), variant=variant, jobs=wish)) == jobs
