@@ -7,7 +7,7 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -78,12 +78,17 @@ def run(args: argparse.Namespace, directory: Path) -> int:
     if args.dry_run:
         _dry(made)
         return 0
-    with _signals() as caught:
+    with _signals(lambda: made.started) as caught:
         try:
             made.start(say=_say, tell=_say)
             if caught:
                 made.stop("interrupted", _interrupted(caught))
             return _finish(made, lines, caught)
+        except KeyboardInterrupt:
+            if not caught:
+                raise
+            _say(f"{_interrupted(caught)} before anything was begun")
+            return 128 + caught[0]
         finally:
             made.close()
 
@@ -169,12 +174,15 @@ class _Lines:
 
 
 @contextmanager
-def _signals() -> Iterator[list[int]]:
-    """The signals that came, in a list: what runs is ended in order, and a further one changes nothing."""
+def _signals(begun: Callable[[], bool]) -> Iterator[list[int]]:
+    """The signals that came, in a list: what runs is ended in order, and a further one changes nothing.
+    Before anything was begun the first one is a ``KeyboardInterrupt``."""
     caught: list[int] = []
 
     def note(number: int, frame: FrameType | None) -> None:
         caught.append(number)
+        if len(caught) == 1 and not begun():
+            raise KeyboardInterrupt
 
     heard = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]  # nohup
     before = {number: signal.signal(number, note) for number in heard}

@@ -11,6 +11,7 @@ launcher at all, only a ``LaunchError``.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import secrets
@@ -31,6 +32,7 @@ from prun_review.errors import LaunchError
 from prun_review.model import Exit
 from prun_review.ports import Launch
 from prun_review.process import reap, shim, strays
+from prun_review.process.run import OWN
 
 BIRTH_LIMIT = 60.0
 """Seconds for a shim to say that its worker runs; 64 at once on 2 busy cores take about one."""
@@ -46,7 +48,7 @@ for name, path in (("prun_review", sys.argv[1]), ("prun_review.process", sys.arg
     module.__path__ = [path]
     sys.modules[name] = module
 from prun_review.process import zygote
-zygote.main(int(sys.argv[3]), int(sys.argv[4]), sys.argv[5])
+zygote.main(int(sys.argv[3]), int(sys.argv[4]), *sys.argv[5:])
 """
 """Loads the zygote's few modules without running the package's own ``__init__`` files."""
 
@@ -253,6 +255,8 @@ class ProcessLauncher:
         deadline = time.monotonic() + END_LIMIT
         for process in live:
             process.wait(max(0.0, deadline - time.monotonic()))
+        with contextlib.suppress(OSError):  # it is dead, or this is the second call
+            self._control.send(shim.FAREWELL)
         self._control.close()
         self._zygote.send_signal(signal.SIGCONT)  # a worker may have stopped it
         if not _ended(self._zygote, END_LIMIT):
@@ -298,7 +302,7 @@ def _hatch(cgroups: bool) -> tuple[subprocess.Popen[bytes], socket.socket]:
     _ours.add(ours)
     with theirs:
         command = [sys.executable, "-I", "-S", "-X", "utf8", "-c", _BOOT]
-        arguments = [str(home.parent), str(home), str(theirs.fileno()), str(int(cgroups)), _libraries()]
+        arguments = [str(home.parent), str(home), str(theirs.fileno()), str(int(cgroups)), _libraries(), OWN]
         try:
             zygote = subprocess.Popen(
                 command + arguments,

@@ -27,6 +27,8 @@ KILL_LIMIT = 10.0
 """Seconds of KILL rounds before giving up on processes that the kernel itself cannot end."""
 TAG = "PRUN_DISPATCH"
 """Environment variable that marks every process of a dispatch."""
+HELPER = "PRUN_HELPER"
+"""The same for the short commands that a harness runs beside them, such as git: it tells whose they are."""
 
 HAS_PROC = not strays.NEEDED
 """Descendants can be seen without help."""
@@ -192,11 +194,11 @@ class Brood:
         return self.contained or number == signal.SIGKILL
 
 
-def tagged(tag: str) -> list[int]:
+def tagged(tag: str, name: str = TAG) -> list[int]:
     """The living processes of this user that carry the tag, without this one."""
     if not HAS_PROC:
-        return strays.tagged(TAG, tag)
-    mark = f"{TAG}={tag}".encode("utf-8", "surrogateescape")
+        return strays.tagged(name, tag)
+    mark = f"{name}={tag}".encode("utf-8", "surrogateescape")
     own = os.getpid()
     return [p for p in _pids() if p != own and mark in _read(f"/proc/{p}/environ").split(b"\0")]
 

@@ -1,6 +1,6 @@
 """A short command, run to its end: git, ``--version``, a login check.  Blocking, no shim.
 
-Output goes to temporary files, so a grandchild that keeps them open cannot hold the caller.
+Output goes to files without a name, so a grandchild that keeps them open cannot hold the caller.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from typing import IO
 from prun_review.errors import LaunchError
 from prun_review.process import reap
 
+OWN = secrets.token_hex(8)
+"""What this process marks its commands with: the zygote ends them where it was SIGKILLed."""
 CHECK = 0.1
 """Seconds between looks at the size of the output."""
 
@@ -49,13 +51,13 @@ def run(
     started, takes longer or writes more: its tree is ended, and half an output is never returned.
     """
     tag = secrets.token_hex(8)
-    with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+    with _unnamed() as source, _unnamed() as out, _unnamed() as err:
         source.write(stdin)
         source.seek(0)
         try:
             process = subprocess.Popen(
                 argv,
-                env={**env, reap.TAG: tag},
+                env={**env, reap.TAG: tag, reap.HELPER: OWN},
                 cwd=cwd,
                 stdin=source,
                 stdout=out,
@@ -73,6 +75,14 @@ def run(
             _end(process, tag)
             raise LaunchError(f"{' '.join(argv[:3])}: {problem.format(timeout=timeout, limit=max_output)}")
         return Completed(process.wait(), _content(out), _content(err))
+
+
+def _unnamed() -> IO[bytes]:
+    """A file for a moment: in memory where that is possible, since all of it is read into memory anyway (a
+    file system that has just lost many files takes a millisecond for a new one)."""
+    if not hasattr(os, "memfd_create"):
+        return tempfile.TemporaryFile()
+    return os.fdopen(os.memfd_create("prun_review"), "w+b")
 
 
 def _watch(

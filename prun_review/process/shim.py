@@ -33,6 +33,8 @@ IGNORED = tuple(
     if hasattr(signal, name)  # the harness imports this module on every platform
 )
 """What zygote and shim ignore, and the worker gets back with its default."""
+FAREWELL = b"."
+"""What a harness that ends in order tells its zygote: nothing of it has to be looked for."""
 _DIGITS = 8
 
 

@@ -40,8 +40,10 @@ _ROOM = socket.CMSG_SPACE(4) if hasattr(socket, "CMSG_SPACE") else 0
 class Zygote:
     """The loop, and what it knows: its shims, and since when there may be orphans."""
 
-    def __init__(self, control: socket.socket, nest: cgroup.Nest) -> None:
+    def __init__(self, control: socket.socket, nest: cgroup.Nest, harness: str) -> None:
         self.control = control
+        self.harness = harness
+        """What the harness marks its own commands with; empty once it said farewell."""
         self.nest = nest
         self.open = True
         self.limit = 0.0
@@ -78,8 +80,11 @@ class Zygote:
             data, ancillary, _, _ = self.control.recvmsg(1, _ROOM)
         except ConnectionError:
             data, ancillary = b"", []
+        if data == shim.FAREWELL:
+            self.harness = ""
         if not data:
             self.control.close()
+            self.end_helpers()
             self.open = False
             self.limit = time.monotonic() + LIMIT
             self.tell_shims(signal.SIGCONT)
@@ -109,6 +114,17 @@ class Zygote:
             status = shim.main(lifeline, self.nest, self.born)
         finally:
             os._exit(status)
+
+    def end_helpers(self) -> None:
+        """End what a harness that was killed ran beside its dispatches: a git may be at it for minutes."""
+        pid = os.fork() if self.harness else 0
+        if pid:
+            self.shims[pid] = ""
+        elif self.harness:
+            try:
+                reap.sweep(lambda: reap.tagged(self.harness, reap.HELPER), [])
+            finally:
+                os._exit(0)
 
     def sweep(self, nests: list[cgroup.Nest]) -> None:
         """End what stands in deserted nests, in a fork: its grace must not hold up the start."""
@@ -172,10 +188,11 @@ def rehearse(nest: cgroup.Nest, *, contained: bool) -> None:
             shim.live(theirs.fileno(), nest, number, contained=contained)
 
 
-def main(control: int, cgroups: int, libraries: str) -> None:
+def main(control: int, cgroups: int, libraries: str, harness: str) -> None:
     """Serve on the inherited socket ``control``; ``cgroups`` is 0 to do without them.
 
-    ``libraries`` is the folder of psutil, or empty.  The signals that people and terminals send are
+    ``libraries`` is the folder of psutil, or empty; ``harness`` is what the harness marks its own commands
+    with.  The signals that people and terminals send are
     ignored here and thus in every shim: an end is asked for over the control socket or a lifeline,
     and nothing else may leave a tree behind.
     """
@@ -187,7 +204,7 @@ def main(control: int, cgroups: int, libraries: str) -> None:
     disk.limit_files()
     reap.wake_at_death_of_parent()
     place = cgroup.home() if cgroups else ""
-    zygote = Zygote(_endpoint(control), cgroup.make_nest(place))
+    zygote = Zygote(_endpoint(control), cgroup.make_nest(place), harness)
     rehearse(zygote.nest, contained=reap.become_subreaper() and reap.HAS_PROC)
     zygote.sweep(cgroup.deserted(place) if zygote.nest.path else [])
     gc.disable()
