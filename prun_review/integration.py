@@ -38,7 +38,7 @@ from prun_review.rebuilding import Accepted, rebuild
 from prun_review.redoing import Hands
 from prun_review.repostate import repository_changes, repository_state
 from prun_review.rundir import RunDir, RunView
-from prun_review.runview import WAVES
+from prun_review.runview import STORED_CAP, WAVES
 from prun_review.tasks import ERROR, Integration, Manifest
 from prun_review.vault import Vault
 from prun_review.verifying import Room
@@ -124,7 +124,7 @@ def last_run(root: Path, directory: str) -> Path:
         if not os.path.lexists(path / WAVES):
             continue
         try:
-            told = json.loads((path / WAVES).read_bytes())
+            told = json.loads(files.read_regular(path / WAVES, STORED_CAP))
         except (OSError, ValueError, RecursionError) as error:
             raise _unfit(path, f"its {WAVES} cannot be read: {error}", "") from None
         if isinstance(told, dict) and told.get("directory") != directory:

@@ -27,6 +27,8 @@ EXAMINATION = "examination.json"
 WAVES = "waves.json"
 """The wave document of a wave run; see :mod:`prun_review.wavedocument`."""
 PATCH = "change.patch"
+STORED_CAP = 1 << 30
+"""Bytes of one stored document."""
 PATCH_CAP = 2 << 30
 """Bytes of a patch: one of 512 MiB of changed files is text of some 700 MiB."""
 
@@ -287,7 +289,7 @@ class RunView:
                     remedy="if it vanished during the run: do not clean .prun/ while a review runs",
                 )
             try:
-                return (self.path / name).read_bytes()
+                return files.read_regular(self.path / name, STORED_CAP)  # never waits at a FIFO
             except FileNotFoundError:
                 return None
 

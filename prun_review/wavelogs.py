@@ -6,6 +6,8 @@ stands in the run directory too.
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import time
 from collections.abc import Callable, Collection, Iterator
@@ -72,6 +74,8 @@ class Logs:
         try:
             folder = self._place / FOLDER
             folder.mkdir(mode=0o755, exist_ok=True)
+            if not _inside(folder, self._place):
+                raise OSError(errno.ELOOP, "it is a link that leads out of the directory")
             files.write(
                 folder / f"{name}.log", self._texts[task].encode(errors="replace"), SHARED, sync=False
             )
@@ -107,13 +111,22 @@ def _told(result: Result, attempts: Path) -> Iterator[str]:
 
 
 def find(place: Path, name: str) -> Path:
-    """The log of a task by its long or short id; ``ConfigError`` where there is none, or several."""
+    """The log of a task by its long or short id; ``ConfigError`` where there is none, or several, or it lies
+    elsewhere."""
     folder = place / FOLDER
     logs = sorted(path for path in folder.glob("*.log") if path.is_file()) if folder.is_dir() else []
     exact = [path for path in logs if path.name == f"{name}.log"]
     found = exact or [path for path in logs if path.name.startswith(f"{name}-")]
+    if len(found) == 1 and not _inside(found[0], place):
+        raise ConfigError(
+            "the log is a link that leads out of the directory", place=str(found[0]), remedy="take it away"
+        )
     if len(found) == 1:
         return found[0]
     known = ", ".join(path.stem for path in logs) or "none"
     what = f"may be any of {', '.join(path.stem for path in found)}" if found else "has no log"
     raise ConfigError(f"{name} {what}", place=str(folder), remedy=f"logs that are there: {known}")
+
+
+def _inside(path: Path, place: Path) -> bool:
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(place))

@@ -16,7 +16,7 @@ from prun_review.errors import PlanError, RunDirError, TreeError
 from prun_review.ledger import LedgerReader
 from prun_review.model import Result, Unit
 from prun_review.rundir import RunDir, RunView
-from prun_review.runview import LEDGER, WAVES, checked_slug
+from prun_review.runview import LEDGER, STORED_CAP, WAVES, checked_slug
 from prun_review.tasks import SUCCEEDED, Course, Outcome
 from prun_review.vault import Vault
 
@@ -48,7 +48,7 @@ def newest(root: Path, directory: str) -> Path | None:
     """The newest run of waves of a directory (as :attr:`Manifest.directory` has it); None: there is none."""
     for path in rundir.stored(root):
         try:
-            told = json.loads((path / WAVES).read_bytes())
+            told = json.loads(files.read_regular(path / WAVES, STORED_CAP))
         except (OSError, ValueError, RecursionError):
             continue
         if isinstance(told, dict) and told.get("directory") == directory:
