@@ -293,9 +293,10 @@ class Vault:
     def store(self, paths: Sequence[bytes], contents: Sequence[bytes] = ()) -> list[str]:
         """Keep files as they lie on disk, then contents, as blobs; their SHAs.  ``TreeError`` where one
         cannot be read.  No filter runs, and a path must not be a link."""
-        folder = self.path / f"incoming.{secrets.token_hex(8)}"
+        folder = self.path / f"incoming.{secrets.token_hex(8)}" if contents else self.path / _NOTHING
         with files.named(TreeError, "git's own data cannot be written", folder):
-            files.make_private(folder)
+            if contents:
+                files.make_private(folder)
             try:
                 for n, content in enumerate(contents):
                     files.create(folder / str(n), content)
@@ -303,7 +304,8 @@ class Vault:
                 stdin = b"".join(baregit.quoted(path) + b"\n" for path in (*paths, *spooled))
                 return self._word("hash-object", "-w", "--no-filters", "--stdin-paths", stdin=stdin).split()
             finally:
-                files.remove_tree(folder)
+                if contents:
+                    files.remove_tree(folder)
 
     def replaced(self, tree: str, gone: Iterable[bytes], put: Iterable[Entry]) -> str:
         """SHA of a tree like ``tree`` without some names and with other entries; a file gives way to a
