@@ -13,6 +13,7 @@ import pytest
 
 from prun_review import cli, integration, rundir, scratch
 from prun_review.linked import LOCK
+from prun_review.wavebeginning import Selection
 from tests.repokit import cache_home, git
 from tests.waves.wavekit import DIR, DONE, Project, T, project, states
 
@@ -99,3 +100,21 @@ def test_what_is_withheld_cannot_be_in_a_worktree(tmp_path: Path) -> None:
     assert "conf/.env" in err
     assert 'isolation = "copy"' in err
     assert not list((made.scripts).glob("*.prompt"))
+
+
+@pytest.mark.parametrize("first", ["worktree", "copy"])
+def test_a_run_is_gone_on_from(tmp_path: Path, first: str) -> None:
+    """What stands already comes from a run that borrowed objects as well as from one that did not; also what
+    the history of the repository holds, and the commit that it started from does not."""
+    made = project(tmp_path, T(1, 1, script=f"echo old > again; {DONE}"), T(2, 2, [1], script="exit 3"))
+    (made.root / "again").write_text("old\n")
+    made.git("add", "-A")
+    made.git("commit", "-qm", "has it")
+    made.git("rm", "-q", "again")
+    made.git("commit", "-qm", "has it no more")
+    before = raw(made)
+    assert states(made.done(isolation=first)) == {"001": "succeeded:ok", "002": "failed:unknown"}
+    made.script(2, f"test -f again; echo b > two; {DONE}")
+    told = made.done(Selection(resume=True), isolation="worktree")
+    assert (told["status"], states(told)["001"]) == ("completed", "succeeded:ok")
+    assert raw(made) == before
