@@ -94,16 +94,16 @@ class Hands:
     def __call__(self, each: Accepted, task: Task, conflict: Conflict) -> Change | str:
         """What it wrote this time, on top of ``conflict.onto``; or why that does not count."""
         self.tell(f"{task.id} is done again: a conflict in {', '.join(conflict.paths)}")
-        reading = reading_of(self.wanted)
-        doer = each.outcome.executor
-        if doer in self.wanted.executors:
+        wanted, doer = self.wanted, each.outcome.executor
+        if doer in wanted.executors:  # whoever asks for this names who did it before
+            wanted = replace(wanted, selection=replace(wanted.selection, executor=doer))
+        reading = reading_of(wanted)
+        if doer in wanted.executors:
             reading = replace(reading, doers={**reading.doers, task.id: doer})
         reading = replace(reading, base=conflict.onto)
         question = next((asked(each) for each in reading.manifest.tasks if each.id == task.id), "")
         course = Course(reading.manifest, {task.id: Outcome(task.id)}, {}, conflict.onto)
-        site = site_of(
-            self.wanted, reading, self.store, (course, {}, None), 1, (self.tell, self.tell), self.vault
-        )
+        site = site_of(wanted, reading, self.store, (course, {}, None), 1, (self.tell, self.tell), self.vault)
         try:
             unit = self._opening(site, each, task, conflict)
             result = _done(site, unit, conflict.onto)
