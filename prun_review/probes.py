@@ -181,7 +181,10 @@ def _writes(fields: Mapping[str, Any]) -> tuple[str, ...]:
             f"scope is {given!r} beside mode='write'",
             remedy="a list of patterns of what may be touched; scope='diff' is for reviews",
         )
-    return _strings("scope", given)
+    patterns = _strings("scope", given)
+    if "scope" in fields and not patterns:  # as if nothing had been said, all might be touched
+        raise BriefError("scope is empty", remedy="leave it out where everything may be touched")
+    return patterns
 
 
 def _contract(fields: Mapping[str, Any], scope: str, mode: str) -> Contract:
@@ -263,13 +266,13 @@ def resolve(
         wanted.max_diff,
         mode=wanted.mode,
         writes=_checked_writes(fields, params) if wanted.mode == "write" else (),
-        verify=tuple(fill(c, params) for c in _strings("verify", fields.get("verify", ()))),
+        verify=_strings("verify", [fill(c, params) for c in _strings("verify", fields.get("verify", ()))]),
     )
 
 
 def _checked_writes(fields: Mapping[str, Any], params: Mapping[str, Any]) -> tuple[str, ...]:
     """The patterns of what may be touched, filled; ``BriefError`` for one that leaves the tree."""
-    filled = tuple(fill(pattern, params) for pattern in _writes(fields))
+    filled = _strings("scope", [fill(pattern, params) for pattern in _writes(fields)])
     matcher(filled)
     return filled
 
@@ -309,7 +312,7 @@ def _prompt(given: Any, docstring: str | None, params: Mapping[str, Any], folder
 
 
 def _strings(name: str, value: Any) -> tuple[str, ...]:
-    if isinstance(value, (list, tuple)) and all(isinstance(v, str) and v for v in value):
+    if isinstance(value, (list, tuple)) and all(isinstance(v, str) and v.strip() for v in value):
         return tuple(value)
     raise BriefError(f"{name} is {value!r}", remedy="a list of strings")
 

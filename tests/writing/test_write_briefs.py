@@ -50,6 +50,8 @@ def test_what_a_writing_brief_becomes() -> None:
         ({"mode": "write", "scope": ["../x"]}, "leaves the reviewed tree"),
         ({"mode": "write", "scope": ["/etc"]}, "leaves the reviewed tree"),
         ({"mode": "write", "verify": "pytest"}, "verify is 'pytest'"),
+        ({"mode": "write", "verify": ["  "]}, "verify is ['  ']"),
+        ({"mode": "write", "scope": []}, "scope is empty"),
         ({"mode": "write", "max_diff": 9}, "max_diff goes with scope='diff'"),
         ({"mode": "write", "access": "read"}, "access is 'read' beside mode='write'"),
         ({"mode": "write", "access": "run"}, "one of write, full"),
