@@ -57,7 +57,8 @@ class Bench:
             work = place.parent / WORK
             with files.named(TreeError, "no place for commands can be made", work):
                 files.make_private(work)
-            there = f"cd -- {shlex.quote(self.within)} && " if self.within else ""
+            # A line of its own: joined by && only the first part of `a & b` and `a; b` would be there.
+            there = f"cd -- {shlex.quote(self.within)} || exit\n" if self.within else ""
             checks = verifying.run([f"{there}{c}" for c in commands], place, work, self.room, stop)
             return tuple(replace(c, command=told) for c, told in zip(checks, commands, strict=True))
 

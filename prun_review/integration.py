@@ -29,7 +29,7 @@ from prun_review.bench import Bench
 from prun_review.codec import encode
 from prun_review.config import Config
 from prun_review.copies import Copies
-from prun_review.errors import ConfigError, InternalError, RunDirError
+from prun_review.errors import ConfigError, InternalError, RunDirError, TreeError
 from prun_review.git import Repository
 from prun_review.model import Unit
 from prun_review.parallel import ParallelDirectory
@@ -203,6 +203,10 @@ def _put(
     """Put it together, and look at it."""
     accepted = rebuild(former, vault)
     onto = vault.commit_of(wanted.onto)
+    meanings = git.meanings(place.repository, wanted.onto)
+    if len({*meanings.values()}) > 1:
+        told = ", ".join(f"{what} ({sha[:12]})" for what, sha in meanings.items())
+        raise TreeError(f"{wanted.onto!r} is ambiguous: {told}", remedy="write one of them in full")
     branch = f"prun/{former.id}"
     if not accepted:
         return Integration(wholeness.FAILED, branch, onto, message=NOTHING)

@@ -549,6 +549,11 @@ def test_onto_what_is_no_commit(shop: Shop) -> None:
     code, _, errors = shop.integrate("--onto", "nowhere")
     assert code == 2
     assert "'nowhere' is no commit" in errors
+    git(shop.root, "commit", "-q", "--allow-empty", "-m", "meanwhile")
+    git(shop.root, "tag", "main", "HEAD~1")
+    code, _, errors = shop.integrate("--onto", "main")  # git would take the tag
+    assert code == 2
+    assert "'main' is ambiguous: refs/tags/main" in errors
 
 
 # --- the manifest as it is now ----------------------------------------------------------------
@@ -802,7 +807,8 @@ def test_a_project_below_the_root_of_its_repository(tmp_path: Path) -> None:
     made.script(1, f"echo x > shop/task-001.txt; {DONE}")
     made.script(2, f"echo x > shop/task-002.txt; {DONE}")
     shop = ran(made)
-    code, out, errors = shop.integrate("--test", "test -f task-001.txt", "--apply")
+    there = ("test -f task-001.txt", "true & test -f task-001.txt", "false; test -f task-001.txt")
+    code, out, errors = shop.integrate(*(word for test in there for word in ("--test", test)), "--apply")
     assert code == 0, (out, errors)
     assert git(top, "show", f"prun/{shop.id}:shop/task-001.txt") == "x"
     made.script(2, f"echo x >> shop/{contract}; {DONE}")
