@@ -20,6 +20,8 @@ from prun_review.ports import Executor, Launch, Launcher, Located, Missing
 VERSION_WAIT = 60.0
 """Seconds for ``--version``: twenty claudes starting at once on two cores took 31 s each."""
 
+ASK_OTHERS = "choose with --prun-executors, or use --prun-offline"
+
 
 class Programs:
     """What is known of the programs of one run."""
@@ -33,8 +35,9 @@ class Programs:
         self.located: dict[str, Located] = {}
         self._versions: dict[str, str] = {}
 
-    def locate(self, names: Sequence[str], forbidden: Sequence[Path]) -> None:
-        """Find them all, or ``ExecutorError`` that names every missing one with its remedy."""
+    def locate(self, names: Sequence[str], forbidden: Sequence[Path], others: str = ASK_OTHERS) -> None:
+        """Find them all, or ``ExecutorError`` that names every missing one with its remedy; ``others`` says
+        how to ask others instead."""
         missing: list[str] = []
         for name in names:
             found = self.executors[name].locate(self.env, forbidden)
@@ -45,7 +48,7 @@ class Programs:
         if missing:
             raise ExecutorError(
                 "not found: " + "; ".join(missing),
-                remedy="install it, or choose with --prun-executors, or use --prun-offline",
+                remedy=f"install it, or {others}",
             )
 
     def version(self, name: str) -> str:

@@ -110,7 +110,10 @@ def site_of(
         veil = _may_begin(wanted, vault, reading, asked)
         programs = Programs(wanted.executors, wanted.env, launcher)
         tracked = [public_name(entry.name) for entry in vault.entries(reading.base)]
-        programs.locate(asked, forbidden(reading.repository.top, tracked, wanted.root))
+        others = (
+            "have the tasks done by another one: --executor NAME, or executor in [tool.prun_review.waves]"
+        )
+        programs.locate(asked, forbidden(reading.repository.top, tracked, wanted.root), others)
         if not given and dirty(reading):
             say("uncommitted changes are not in the copies that tasks work in: they start from HEAD")
         if shared and wanted.config.containment == "bwrap":

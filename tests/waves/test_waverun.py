@@ -476,8 +476,9 @@ def test_a_run_that_cannot_begin_leaves_nothing(tmp_path: Path) -> None:
     config = '[tool.prun_review.executor.gone]\ntype = "command"\nvendor = "b"\nlineage = "b"\n'
     config += 'contracts = ["task"]\nargv = ["/nowhere/of/that/name"]\n'
     made = project(tmp_path, T(1, 1), config=config)
-    with pytest.raises(ExecutorError, match="/nowhere/of/that/name"):
+    with pytest.raises(ExecutorError, match="/nowhere/of/that/name") as caught:
         made.done(executor="gone")
+    assert "--executor NAME" in caught.value.remedy
     assert list(rundir.stored(made.root)) == []
     assert made.done()["status"] == "completed"
 
