@@ -136,7 +136,7 @@ def untaken(run_dir: Path) -> Iterator[Path]:
             continue
         for path in sorted(folder.iterdir()):
             record = None if path.is_symlink() else Registered.read(path)
-            if record and record.laid and not record.kept and _change(path, record):
+            if record and record.laid and _change(path, record):
                 yield path / TREE
 
 
