@@ -7,16 +7,18 @@ branch lies in an object store of its own in the run directory; the user's repos
 
 from __future__ import annotations
 
+import os
 import posixpath
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from prun_review import verifying
-from prun_review.git import GITLINK
+from prun_review.git import GITLINK, LINK, SMALL_CAP
 from prun_review.integrating import Change, Joined, Met, join, outside
 from prun_review.publicnames import few, public_name
 from prun_review.rebuilding import Accepted
+from prun_review.snapshot import stays_inside
 from prun_review.tasks import SUCCEEDED, Conflict, Course, Integration, Manifest, Task
 from prun_review.vault import Vault
 from prun_review.waves import asked, trusted
@@ -240,13 +242,21 @@ def _no_command(put: Put, manifest: Manifest, tests: Tests) -> Iterator[str]:
 
 def _absent(vault: Vault, put: Put) -> Iterator[str]:
     """Files that no command found in its place."""
-    absent = [e for e in vault.entries(put.joined.head) if e.size is None]
-    links = [public_name(e.name) for e in absent if e.mode == GITLINK]
-    if links:
-        yield f"anything of submodules, whose folders were empty: {few(links)}"
+    listed = vault.entries(put.joined.head)
+    absent = [e for e in listed if e.size is None]
+    if empty := [public_name(e.name) for e in absent if e.mode == GITLINK]:
+        yield f"anything of submodules, whose folders were empty: {few(empty)}"
     lacking = [public_name(e.name) for e in absent if e.mode != GITLINK]
     if lacking:
         yield f"anything of files whose content is not in this clone: {few(lacking)}"
+    links = [e for e in listed if e.mode == LINK and e.size is not None]
+    to = zip(links, vault.contents(links), strict=True)
+    if leaving := [public_name(e.name) for e, there in to if not stays_inside(os.fsdecode(e.name), there)]:
+        yield f"anything of links that leave the tree, which were not there: {few(leaving)}"
+    told = [e for e in listed if e.name.rpartition(b"/")[2] == b".gitattributes" and e.mode != LINK]
+    told = [e for e in told if e.size is not None and e.size < SMALL_CAP]
+    if any(b"filter=lfs" in content for content in vault.contents(told)):
+        yield "anything of files in Git LFS, of which only the pointers were there"
 
 
 def _moved(put: Put, course: Course) -> Iterator[str]:

@@ -59,14 +59,23 @@ def test_what_a_panel_has_not_seen_is_not_well(here: Project) -> None:
 def test_what_no_command_could_see_is_told(here: Project) -> None:
     waves, put, _ = reviewed(here, "task-001", "task-002")
     link = Entry(b"library", "160000", here.base)
-    twin = Entry(b"readme", "100644", here.vault.store((), [b"x"])[0])
-    tree = here.vault.replaced(here.vault.tree_of(put.joined.head), (), [link, twin])
+    twin, away, large = here.vault.store((), [b"x", b"../outside", b"*.png filter=lfs diff=lfs\n"])
+    more = [
+        link,
+        Entry(b"readme", "100644", twin),
+        Entry(b"away", "120000", away),
+        Entry(b"shop/.gitattributes", "100644", large),
+        Entry(b"shop/near", "120000", twin),
+    ]
+    tree = here.vault.replaced(here.vault.tree_of(put.joined.head), (), more)
     head = here.vault.commit(tree, (put.joined.head,), "more")
     put = replace(put, joined=replace(put.joined, head=head))
     tests = wholeness.Tests(("true",), ("true", "make test"))
     assert wholeness.unrun(here.vault, put, waves.course, waves.course.manifest, tests) == (
         "tests of the configuration, since --test names others: make test",
         "anything of submodules, whose folders were empty: library",
+        "anything of links that leave the tree, which were not there: away",
+        "anything of files in Git LFS, of which only the pointers were there",
         "a system on which names that differ in case only are one: README, readme",
     )
     moved = replace(put, onto=put.joined.head)
