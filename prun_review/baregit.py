@@ -24,6 +24,8 @@ AS_STORED = b"* -text -ident !filter !working-tree-encoding !diff !merge !whites
 """Attributes under which files lie on disk byte for byte as git stores them, whatever any
 ``.gitattributes`` says, and are compared and merged as what they are."""
 
+CAP = 16 << 20
+"""Bytes of such a file that are looked at."""
 OBJECT = 0o400
 """Mode of an object's file: nothing writes to one again."""
 
@@ -37,14 +39,14 @@ def make(path: Path, form: str, settings: Mapping[str, str], lent: Path | None =
     for folder in ("", "refs", "info", "objects", "objects/info"):
         files.make_private(path / folder)
     files.create(path / "HEAD", b"ref: refs/heads/none\n")
-    files.create(path / "config", _config(form, {**_QUIET, **settings}))
+    files.create(path / "config", config(form, settings))
     if lent:
         files.create(path / "objects/info/alternates", quoted(os.fsencode(lent)) + b"\n")
 
 
-def _config(form: str, settings: Mapping[str, str]) -> bytes:
-    """The settings as a configuration file; keys and values are our own words."""
-    whole = {"core.repositoryformatversion": str(int(form != "sha1")), **settings}
+def config(form: str, settings: Mapping[str, str]) -> bytes:
+    """The settings, and ours, as a configuration file; keys and values are our own words."""
+    whole = {"core.repositoryformatversion": str(int(form != "sha1")), **_QUIET, **settings}
     if form != "sha1":
         whole["extensions.objectFormat"] = form
     lines = []
@@ -52,6 +54,30 @@ def _config(form: str, settings: Mapping[str, str]) -> bytes:
         section, _, name = key.rpartition(".")
         lines += [f"[{section}]", f"\t{name} = {value}"]
     return "\n".join([*lines, ""]).encode()
+
+
+OBEYED = ("config", "config.worktree", "commondir")
+"""Files of a git directory that can make git run a program."""
+BELIEVED = ("info/attributes", "info/exclude", "info/grafts", "objects/info/alternates")
+"""Those that can make it see something else than is there."""
+
+
+def laid(path: Path, names: Sequence[str] = OBEYED) -> tuple[bytes, ...]:
+    """What such files of a git directory hold now; nothing for those that are not there."""
+    return tuple(files.take_regular(path, name, CAP).data for name in names)
+
+
+def intact(path: Path, before: tuple[bytes, ...], names: Sequence[str] = OBEYED) -> None:
+    """``TreeError`` where they do not hold that: a worker that is not contained can write there, and git
+    would obey it, outside of any sandbox."""
+    now = laid(path, names)
+    changed = [name for name, old, new in zip(names, before, now, strict=True) if old != new]
+    if changed or any(os.path.islink(path / name) for name in names):
+        raise TreeError(
+            f"git's own data of this run was changed by somebody: {', '.join(changed) or 'a link'}",
+            place=str(path),
+            remedy='look which worker wrote there (containment = "bwrap" keeps it out); run anew',
+        )
 
 
 def store(objects: Path, form: str, kind: str, content: bytes) -> str:

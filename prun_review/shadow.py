@@ -51,6 +51,7 @@ class Shadow:
         self._program = git.program(repository.top, *([lender.top] if lender else []))
         with files.named(TreeError, "git's own data cannot be copied", path):
             baregit.make(path, object_format, self._settings(), lent)
+            self._laid = baregit.laid(path)
             info = repository.common / "info"
             attributes = info / "attributes"
             self._theirs = files.read_regular(attributes, git.SMALL_CAP) if attributes.exists() else b""
@@ -93,6 +94,7 @@ class Shadow:
             "GIT_INDEX_FILE": str(self.path / index),
             "GIT_LITERAL_PATHSPECS": "1",
         }
+        baregit.intact(self.path, self._laid)
         return git.call(self._program, args, env, top, stdin, cap, fine)
 
     def _listed(self, *args: str) -> list[bytes]:

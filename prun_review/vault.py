@@ -16,11 +16,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from prun_review import baregit, delivering, files, git, treediff
+from prun_review import baregit, delivering, files, git, proving, treediff
 from prun_review.errors import TreeError
 from prun_review.git import GITLINK, LINK, Entry, Repository
 from prun_review.snapshot import stays_inside
 from prun_review.treediff import Merged
+from prun_review.treewalk import Stamp
 from prun_review.written import Touched
 
 AUTHOR = ("prun_review", "prun_review@localhost")
@@ -35,6 +36,7 @@ IGNORING = 30.0
 LEAVES, ABSENT, SUBMODULE = "a link that leaves the tree", "its content is not here", "a submodule"
 """Why something of a tree is not made as a file."""
 
+_GUARDED = (*baregit.OBEYED, *baregit.BELIEVED)
 _REPOSITORY, _NOTHING = "repository", "nothing"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 _EMPTY = {"core.protectHFS": "true", "core.protectNTFS": "true", "core.logAllRefUpdates": "false"}
@@ -58,6 +60,8 @@ class Vault:
         """Filled indexes of trees that were asked for, the last few of them."""
         self._dates: dict[str, int] = {}
         """Commit -> seconds since the epoch that it is dated."""
+        self._laid = baregit.laid(path, _GUARDED)
+        self._proved: dict[str, Stamp] = {}
         self.alone = not (path / "objects/info/alternates").exists()
         """It borrows nothing: commits of the user's repository are copied when they are named."""
 
@@ -84,7 +88,14 @@ class Vault:
         """That of an earlier run; ``TreeError`` where it or its repository is gone."""
         with files.named(TreeError, "the run's own git directory cannot be read", path):
             top = files.read_regular(path / _REPOSITORY, git.SMALL_CAP)
-        return cls(path, git.find(Path(os.fsdecode(top))))
+        made = cls(path, git.find(Path(os.fsdecode(top))))
+        lent = baregit.quoted(os.fsencode(made.repository.common / "objects")) + b"\n"
+        ours = [baregit.config(form, _EMPTY) for form in ("sha1", "sha256")]
+        config, *others, attributes, _, grafts, alternates = made._laid
+        sound = config in ours and not any((*others, grafts)) and attributes == baregit.AS_STORED
+        if not sound or alternates not in (b"", lent):
+            raise TreeError("the run's own git directory is not as it was made", place=str(path))
+        return made
 
     def run(
         self,
@@ -107,6 +118,7 @@ class Vault:
             "GIT_LITERAL_PATHSPECS": "1",
             **(env or {}),
         }
+        baregit.intact(self.path, self._laid, _GUARDED)
         return git.call(self.program, args, whole, top, stdin, cap, fine, timeout)
 
     def _word(self, *args: str, **more: object) -> str:
@@ -259,10 +271,15 @@ class Vault:
 
     # --- files ---
 
+    def prove(self) -> None:
+        """``TreeError`` where an object of ours is not what its name says."""
+        proving.prove(self.path / "objects", self._proved)
+
     def materialise(self, tree: str, target: Path) -> dict[bytes, str]:
         """Write the files of a tree into the directory ``target``, which is made: without ``.git``, byte
         for byte as stored, writable.  What is not made (links that leave the tree, contents that a partial
         clone lacks, submodules but for an empty folder): name -> why."""
+        self.prove()
         unmade = self.unmade(self.entries(tree))
         with files.named(TreeError, "the files of a tree cannot be written", target):
             files.make_private(target)
