@@ -9,7 +9,9 @@ from typing import Any
 
 from prun_review import git
 from prun_review.config import Config, over_waves
-from prun_review.settings import read_settings
+from prun_review.errors import PrunError
+from prun_review.manifestfiles import MANIFEST, TASKS
+from prun_review.settings import is_project, read_settings
 from prun_review.wavebeginning import Selection
 from prun_review.waverun import WaveRun
 
@@ -63,10 +65,23 @@ def _root(directory: Path) -> tuple[Path, Config]:
     directory; where nothing is configured there its repository."""
     top, config = read_settings(Path.cwd())
     place = Path(os.path.realpath(directory))
-    if place.is_relative_to(os.path.realpath(top)):
+    if place.name in (TASKS, MANIFEST):
+        place = place.parent
+    if place.is_relative_to(os.path.realpath(top)) and (is_project(top) or _may_be_one(top, place)):
         return top, config
     top, config = read_settings(place if place.is_dir() else place.parent)
-    return (git.find(top).top, config) if top == place else (top, config)
+    return (top, config) if is_project(top) else (git.find(top).top, config)
+
+
+def _may_be_one(here: Path, place: Path) -> bool:
+    """Whether a folder for which nothing is configured may be the project of the directory ``place``: not
+    one above its repository, and not ``parallel/`` itself, to which no scope of a task is relative."""
+    try:
+        top = git.find(place if place.is_dir() else place.parent).top
+    except PrunError:
+        return True
+    here = here.resolve()
+    return here == top or (here.is_relative_to(top) and not here.is_relative_to(place.parent))
 
 
 def to_its_end(run: WaveRun, stop: Callable[[], str] = lambda: "") -> None:

@@ -35,10 +35,14 @@ def read_settings(
     start = start.absolute()
     environment = _environment(os.environ if env is None else env)
     for folder in (start, *start.parents):
-        table = read_table(folder / FILE)
-        if table is not None or _has_probes(folder / "panels"):
-            return folder, load(table or {}, options, environment)
+        if is_project(folder):
+            return folder, load(read_table(folder / FILE) or {}, options, environment)
     return start, load({}, options, environment)
+
+
+def is_project(folder: Path) -> bool:
+    """Whether something is configured for reviews in a folder itself, or probes are there."""
+    return read_table(folder / FILE) is not None or _has_probes(folder / "panels")
 
 
 def _environment(env: Mapping[str, str]) -> dict[str, Any]:

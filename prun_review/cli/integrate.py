@@ -19,7 +19,11 @@ records cannot be relied on.
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -85,9 +89,9 @@ def run(args: argparse.Namespace) -> int:
 
     from prun_review import integration
     from prun_review.cli import runs
-    from prun_review.settings import read_settings
+    from prun_review.runwaves import settings
 
-    root, config = read_settings(Path.cwd())
+    root, config = settings(args.place, {})
     place = integration.place_of(root, args.place)
     name = args.run or str(integration.last_run(root, place.opened.path))
     wanted = integration.Wanted(
@@ -99,7 +103,8 @@ def run(args: argparse.Namespace) -> int:
         reopen=args.reopen,
         apply=args.apply,
     )
-    done = integration.integrate(wanted, place, runs.find(name), _tell)
+    with _in_order():
+        done = integration.integrate(wanted, place, runs.find(name, root), _tell)
     if args.json:
         from prun_review.renderers.json import dumps
 
@@ -110,6 +115,25 @@ def run(args: argparse.Namespace) -> int:
     _next(done, place, args.apply)
     _last(done, args.json)
     return done.status
+
+
+@contextmanager
+def _in_order() -> Iterator[None]:
+    """Let the signals that would end this process at once end it as Ctrl-C does: what runs is ended, and no
+    copy is left behind."""
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    here = threading.current_thread() is threading.main_thread()
+    mine = [n for n in (signal.SIGTERM, signal.SIGHUP) if here and signal.getsignal(n) is signal.SIG_DFL]
+    for number in mine:
+        signal.signal(number, interrupt)
+    try:
+        yield
+    finally:
+        for number in mine:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _last(done: Integrated, json: bool) -> None:

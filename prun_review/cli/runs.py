@@ -31,16 +31,16 @@ class Judged:
     """What the verdict was made of, but for what is wrong with the stored files."""
 
 
-def find(run: str | None) -> Path:
+def find(run: str | None, root: Path | None = None) -> Path:
     """The run directory meant by ``RUN``: a path, a run id, a report folder; None or ``latest``: the
-    latest.
+    latest.  ``root`` is the trusted root, that of the current folder where it is None.
 
     ``RunDirError`` when there is none, or when it came with the repository.
     """
     from prun_review import rundir
     from prun_review.settings import read_settings
 
-    root, _ = read_settings(Path.cwd())
+    root = root or read_settings(Path.cwd())[0]
     path = rundir.latest(root) if run in (None, LATEST) else rundir.find(root, str(run))
     if path.parent.resolve() == (root / ".prun" / "runs").resolve():
         _refuse_tracked(root)

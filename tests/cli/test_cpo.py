@@ -91,6 +91,12 @@ def test_from_validate_to_clean(shop: Project) -> None:
     done = process(root, "integrate", f"{DIR}/")
     assert done.returncode == 0, done.stderr + done.stdout
     assert "# Integration Report" in (shop.directory / "integration-report.md").read_text()
+    for verb in ("validate", "status", "integrate"):  # from anywhere, as run
+        assert call(root.parent, verb, str(shop.directory))[0] == 0
+    shop.git("add", "-f", ".prun")
+    status, _, errors = call(root.parent, "integrate", str(shop.directory))
+    assert (status, "git tracks" in errors) == (2, True)
+    shop.git("rm", "-rq", "--cached", ".prun")
     run = json.loads((shop.directory / "report.json").read_text())["run_id"]
     status, out, _ = call(root, "clean", "--older-than", "36000")  # others' copies may be there, and stay
     assert status == 0

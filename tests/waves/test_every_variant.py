@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from prun_review.cli import cpo
+from prun_review.runwaves import settings
 from tests.cli.driver import inside
 from tests.repokit import cache_home
 from tests.waves.wavekit import DIR, T, project, states
@@ -96,3 +97,35 @@ def test_it_is_validated_and_run(tmp_path: Path, variant: str) -> None:
     assert said == {"A": ["", ""], "B": ["task-001\n wave one is whole", None]}.get(variant[0], [None, None])
     by_hand = ["By hand." in path.read_text() for path in made.scripts.glob("*.prompt")]
     assert by_hand == [variant == "A"] * 2
+
+
+@pytest.mark.parametrize("configured", [True, False])
+@pytest.mark.parametrize(
+    ("here", "named"),
+    [
+        (".", DIR),
+        ("..", f"shop/{DIR}"),
+        ("src", f"../{DIR}/"),
+        ("parallel", "TS-0009-shop"),
+        (DIR, "."),
+        (f"{DIR}/tasks", "../tasks"),
+        (f"{DIR}/tasks", "../manifest.json"),
+    ],
+)
+def test_the_project_of_a_directory_is_the_same_from_everywhere(
+    tmp_path: Path, configured: bool, here: str, named: str
+) -> None:
+    """Scopes of tasks are relative to it, whatever folder somebody stands in."""
+    root = project(tmp_path, T(1, 1)).root
+    if not configured:
+        (root / "pyproject.toml").write_text('[project]\nname = "shop"\n')
+    with inside(root / here):
+        assert settings(Path(named), {})[0].resolve() == root.resolve()
+
+
+def test_a_project_within_a_repository_is_where_somebody_stands(tmp_path: Path) -> None:
+    root = project(tmp_path, T(1, 1), files={f"web/{DIR}/tasks/task-001.md": "# task-001: x\n"}).root
+    (root / "pyproject.toml").unlink()
+    for here in (root, root / "web"):
+        with inside(here):
+            assert settings(root / "web" / DIR, {})[0].resolve() == here.resolve()
