@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import shutil
+import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -375,6 +379,37 @@ def test_a_run_that_went_on_from_another_one(tmp_path: Path) -> None:
     code, out, errors = shop.integrate("--test", "test -f src/other.txt && grep -q three src/low.txt")
     assert code == 0, (out, errors)
     assert shop.document["integration"]["head"] == document["head"]
+
+
+def test_whoever_is_told_to_end_leaves_nothing_behind(shop: Shop, cache: Path) -> None:
+    token = f"61.{os.getpid()}"
+    argv = [sys.executable, "-m", "prun_review", "integrate", DIR, "--apply", "--test", f"sleep {token}"]
+    with subprocess.Popen(argv, cwd=shop.root, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as started:
+        assert wait_for(lambda: running(token) > 1 or started.poll() is not None)
+        started.terminate()
+        assert b"interrupted" in (started.communicate(timeout=60)[1] or b"")
+    assert started.returncode == 130
+    assert wait_for(lambda: not running(token))
+    assert not list(cache.glob(f"prun_review/copies/{shop.id}*/plain-*"))
+    assert shop.document["integration"] is None
+    assert git(shop.root, "branch", "--list", "prun/*") == ""
+    assert shop.integrate()[0] == 0
+
+
+def running(token: str) -> int:
+    """How many processes have a word in their command line."""
+    found = 0
+    for place in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            found += token.encode() in place.read_bytes()
+    return found
+
+
+def wait_for(true: Callable[[], bool]) -> bool:
+    until = time.monotonic() + 60
+    while not true() and time.monotonic() < until:
+        time.sleep(0.1)
+    return true()
 
 
 def test_an_empty_command_is_none(shop: Shop) -> None:
