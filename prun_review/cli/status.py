@@ -47,7 +47,8 @@ def run(args: argparse.Namespace) -> int:
         return _states(folders, args.json)
     if len(args.runs) > 1:
         raise ConfigError("one run at a time, or state directories only", place=" ".join(args.runs))
-    found = reader(runs.shown("status", args.runs[0] if args.runs else None)).look()
+    path = runs.shown("status", args.runs[0] if args.runs else None)
+    found = reader(path).look()
     if args.json:
         from prun_review.codec import encode
 
@@ -56,6 +57,8 @@ def run(args: argparse.Namespace) -> int:
     from prun_review.statuslines import lines
 
     print("\n".join(lines(found, columns())))
+    if found.state == "died":
+        waves.tell_untaken(path)
     return 0
 
 

@@ -249,7 +249,6 @@ def document_of(name: str) -> dict[str, Any]:
 
 def _told(path: Path, name: str) -> dict[str, Any]:
     """The document of a run; of one that was killed it is told how to go on, and what it left."""
-    from prun_review.copyplace import untaken
     from prun_review.runview import RunView
 
     document = RunView(path).waves()
@@ -257,6 +256,14 @@ def _told(path: Path, name: str) -> dict[str, Any]:
         where = name if is_directory(name) else str(document.get("directory"))
         again = f"prun-review run {one_line(where)} --resume goes on"
         print(f"prun-review status: run {path.name} was killed; {again}", file=sys.stderr)
-        for tree in untaken(path):
-            print(f"prun-review status: nobody took what was written in {tree}", file=sys.stderr)
+        tell_untaken(path)
     return document
+
+
+def tell_untaken(path: Path) -> None:
+    """Say where the work of a run that was killed lies."""
+    from prun_review.copyplace import untaken
+
+    for tree in untaken(path):
+        told = f"nobody took what was written in {one_line(str(tree), 1000)}"
+        print(f"prun-review status: {told}", file=sys.stderr)
