@@ -363,6 +363,8 @@ class WaveRun:
         kept.ended = time.time()
         document = kept.document(self._now())
         kept.report(document)
+        if edited := site.edited():
+            self._tell(edited)
         try:
             if kept.unstored:
                 raise RunDirError(f"the run could not be kept: {kept.unstored}")

@@ -23,10 +23,10 @@ from prun_review.bench import Bench, Veil
 from prun_review.changegate import ACCEPT
 from prun_review.copies import Copies
 from prun_review.crew import Crew, Tools
-from prun_review.errors import PlanError, RunDirError
+from prun_review.errors import PlanError, PrunError, RunDirError
 from prun_review.guard import Guard
 from prun_review.locks import Lock, holder
-from prun_review.model import Reason, Result, Unit
+from prun_review.model import Reason, Result, Revision, Unit
 from prun_review.ports import Launcher, Missing
 from prun_review.process import contain
 from prun_review.process.launch import ProcessLauncher
@@ -72,6 +72,8 @@ class Site:
     expected: Mapping[tuple[str, str], float]
     """Seconds by unit of the plan and executor, from earlier runs."""
     secrets: frozenset[str]
+    seen: str
+    """Tree of the user's work tree as the run began; empty where it is not watched."""
     version: str
     stack: ExitStack
 
@@ -79,6 +81,19 @@ class Site:
         """The task that is expected to take longest; the first of those of which nothing is known."""
         units = self.units
         return max(tasks, key=lambda t: self.expected.get((units[t.id].case, units[t.id].executor), 0.0))
+
+    def edited(self) -> str:
+        """What is to be told of the user's work tree, for people: it may be edited while a run goes on, and
+        nothing of it gets into the run, but a worker that is not contained could have done it too."""
+        if not self.seen:
+            return ""
+        try:
+            now = worktree(self.reading).tree
+        except PrunError as error:
+            return f"the work tree cannot be looked at any more: {error.message}"
+        if now == self.seen:
+            return ""
+        return "tracked files of the work tree changed while it ran, by your hand or a worker's: see git diff"
 
     def close(self) -> None:
         """End what runs; harmless when called again."""
@@ -114,7 +129,8 @@ def site_of(
             "have the tasks done by another one: --executor NAME, or executor in [tool.prun_review.waves]"
         )
         programs.locate(asked, forbidden(reading.repository.top, tracked, wanted.root), others)
-        if not given and dirty(reading):
+        seen = Revision() if given else worktree(reading)
+        if seen.dirty:
             say("uncommitted changes are not in the copies that tasks work in: they start from HEAD")
         if shared and wanted.config.containment == "bwrap":
             say("git does not work in worktrees of contained workers: the repository is not shown to them")
@@ -164,6 +180,7 @@ def site_of(
             bases=bases,
             expected=rundir.durations(wanted.root),
             secrets=masking.secrets_of(wanted.env),
+            seen=seen.tree,
             version=__version__,
             stack=stack.pop_all(),
         )
@@ -249,14 +266,16 @@ def _beside(reading: Reading, before: Mapping[str, str]) -> tuple[Reason, ...]:
     return (Reason("repository-changed", text),) if names else ()
 
 
-def dirty(reading: Reading) -> bool:
-    """Whether the work tree holds uncommitted changes of tracked files."""
+def worktree(reading: Reading) -> Revision:
+    """The tracked files of the user's work tree as they are now."""
     repository = reading.repository
     scratch = Scratch(repository.top)
     try:
         shadow = Shadow(scratch.path / "git", repository, git.object_format(reading.base))
         whole = replace(repository, prefix="")
-        selection = taken.select(whole, (), (), False)
-        return taken.build(shadow, selection, reading.base).revision.dirty
+        place = reading.opened.place.relative_to(repository.top)
+        ours = [f"{place}/{name}" for name in ("logs/", "report.json", "integration-report.md")]
+        selection = taken.select(whole, ours, (), False)
+        return taken.build(shadow, selection, reading.base).revision
     finally:
         scratch.close()

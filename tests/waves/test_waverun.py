@@ -422,6 +422,17 @@ def test_what_is_staged_meanwhile_stops_the_run_too(tmp_path: Path) -> None:
     assert "index of the repository changed" in document["stopped"]
 
 
+def test_an_edited_work_tree_is_told_and_stops_nothing(tmp_path: Path) -> None:
+    """People edit while a run goes on; a worker that is not contained can, too."""
+    made = project(tmp_path, T(1, 1))
+    (made.root / "src/shared.txt").write_text("edited before\n")
+    assert made.done()["status"] == "completed"
+    assert not [text for text in made.told if "changed while it ran" in text]
+    made.script(1, f"echo new > new; echo x >> {made.root}/src/shared.txt; {DONE}")
+    assert made.done()["status"] == "completed"
+    assert [text for text in made.told if "changed while it ran" in text]
+
+
 def test_logs_tell_what_was_done_and_are_found_by_short_id(tmp_path: Path) -> None:
     from prun_review.wavelogs import find
 
