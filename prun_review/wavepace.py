@@ -55,6 +55,7 @@ class OwnSteps:
 
     def put_together(self, course: Course, wave: int) -> Joined:
         """Put what a wave wrote onto its tip, and let the branch stand for it."""
+        self.bench.vault.prove()
         joined = integrating.put_together(self.bench.vault, course, wave, prefix=self.prefix)
         self.bench.vault.branch(self.branch, joined.head)
         return joined

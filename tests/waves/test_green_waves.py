@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sys
 import zlib
 from collections.abc import Iterator, Mapping
@@ -13,7 +14,10 @@ from typing import Any
 
 import pytest
 
+from prun_review import baregit
 from prun_review.errors import PlanError, TreeError
+from prun_review.proving import prove
+from prun_review.treewalk import Stamp
 from prun_review.untouched import Deciding
 from prun_review.wavebeginning import Selection
 from tests.change.kit import PROBE, VENDOR, defect
@@ -55,6 +59,50 @@ def test_what_was_put_into_the_store_of_a_former_run_is_not_gone_on_from(tmp_pat
         ("succeeded", "ok"),
         ("failed", "validation"),
     ]
+
+
+def test_a_worker_that_writes_into_the_store_of_its_run_ends_it(tmp_path: Path) -> None:
+    """It puts other content under the name of what was written before: a validation would pass on that."""
+    sha = hashlib.sha1(b"blob 4\0bad\n", usedforsecurity=False).hexdigest()
+    rewrite = tmp_path / "rewrite.py"
+    rewrite.write_text(
+        "import glob, os, zlib\n"
+        f"[name] = glob.glob('{tmp_path}/shop/.prun/runs/*/git/objects/{sha[:2]}/{sha[2:]}')\n"
+        "os.chmod(name, 0o644)\n"
+        "open(name, 'wb').write(zlib.compress(b'blob 5\\0good\\n'))\n"
+    )
+    made = project(
+        tmp_path,
+        T(1, 1, script=f"echo bad > task-001.txt; {DONE}", scope="## Scope\nCREATE: task-001.txt"),
+        T(2, 2, [1], script=f"{sys.executable} {rewrite}; echo 2 > two.txt; {DONE}"),
+        validation={2: "grep good task-001.txt"},
+    )
+    document = made.done()
+    assert document["status"] == "stopped"
+    assert f"object {sha[:12]} of this run is not what its name says" in document["stopped"]
+
+
+def test_objects_are_held_against_their_names_whenever_they_changed(tmp_path: Path) -> None:
+    sha = baregit.store(tmp_path, "sha1", "blob", b"x" * 3_000_000)
+    long = baregit.store(tmp_path, "sha256", "blob", b"")
+    known: dict[str, Stamp] = {}
+    prove(tmp_path, known)
+    assert set(known) == {sha, long}
+    (tmp_path / sha[:2] / "tmp_obj_abc").write_bytes(b"half")
+    path = tmp_path / sha[:2] / sha[2:]
+    before, honest = path.stat(), path.read_bytes()
+    for evil in (zlib.compress(b"blob 1\0x"), b"no zlib", b"", honest[:-9]):
+        path.chmod(0o644)
+        path.write_bytes(evil)
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        with pytest.raises(TreeError, match="is not what its name says"):
+            prove(tmp_path, known)
+    path.write_bytes(honest)
+    prove(tmp_path, known)
+    path.unlink()
+    path.symlink_to(tmp_path / long[:2] / long[2:])
+    with pytest.raises(TreeError):
+        prove(tmp_path, known)
 
 
 def reviewed(tmp: Path, script: str) -> Mapping[str, Any]:
