@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from prun_review.manifestfields import Fields, Problems, near
 from prun_review.manifestfiles import MANIFEST
@@ -141,38 +141,60 @@ def _earlier(each: Joined, other: Joined, file: str, line: int | None, problems:
 
 def cycles(edges: Mapping[str, Iterable[str]]) -> tuple[tuple[str, ...], ...]:
     """A shortest cycle through the smallest node of every knot, its first node once more at its end."""
-    found, used = [], set()
-    for node in sorted(edges):
-        cycle = None if node in used else _way_back(node, edges)
-        if cycle:
-            found.append(cycle)
-            used |= {name for name in _reached(node, edges) if node in _reached(name, edges)}
-    return tuple(found)
+    graph = {node: sorted(after) for node, after in edges.items()}
+    graph |= {node: [] for after in list(graph.values()) for node in after if node not in graph}
+    return tuple(_way_back(min(knot), graph, knot) for knot in sorted(_knots(graph), key=min))
 
 
-def _way_back(node: str, edges: Mapping[str, Iterable[str]]) -> tuple[str, ...] | None:
-    seen: set[str] = set()
-    work: deque[tuple[str, tuple[str, ...]]] = deque([(node, (node,))])
+def _way_back(node: str, graph: Mapping[str, Sequence[str]], knot: Collection[str]) -> tuple[str, ...]:
+    before = {node: node}
+    work = deque([node])
     while work:
-        at, way = work.popleft()
-        for after in sorted(edges.get(at, ())):
+        at = work.popleft()
+        for after in graph[at]:
             if after == node:
-                return (*way, node)
-            if after not in seen:
-                seen.add(after)
-                work.append((after, (*way, after)))
-    return None
-
-
-def _reached(node: str, edges: Mapping[str, Iterable[str]]) -> set[str]:
-    seen: set[str] = set()
-    work = [node]
-    while work:
-        for after in edges.get(work.pop(), ()):
-            if after not in seen:
-                seen.add(after)
+                way = [node, at]
+                while way[-1] != node:
+                    way.append(before[way[-1]])
+                return tuple(reversed(way)) if at != node else (node, node)
+            if after in knot and after not in before:
+                before[after] = at
                 work.append(after)
-    return seen
+    return ()
+
+
+def _knots(graph: Mapping[str, Sequence[str]]) -> list[set[str]]:
+    """The sets of nodes that lead to each other, after Kosaraju: in time that grows as the graph does."""
+    back: dict[str, list[str]] = {node: [] for node in graph}
+    for node, after in graph.items():
+        for other in after:
+            back[other].append(node)
+    seen: set[str] = set()
+    ended: list[str] = []
+    for start in graph:
+        work = [(start, iter(graph[start]))] if start not in seen else []
+        seen.add(start)
+        while work:
+            node, rest = work[-1]
+            fresh = next((other for other in rest if other not in seen), None)
+            if fresh is None:
+                ended.append(node)
+                work.pop()
+            else:
+                seen.add(fresh)
+                work.append((fresh, iter(graph[fresh])))
+    knots: list[set[str]] = []
+    placed: set[str] = set()
+    for start in reversed(ended):
+        knot, left = set[str](), [start] if start not in placed else []
+        placed.add(start)
+        while left:
+            knot.add(node := left.pop())
+            left += [other for other in back[node] if other not in placed]
+            placed.update(back[node])
+        if len(knot) > 1 or start in graph[start]:
+            knots += [knot] if knot else []
+    return knots
 
 
 def counts(fields: Fields, joined: Sequence[Joined], waves: int, problems: Problems) -> None:
