@@ -1,6 +1,8 @@
-"""Cycles of dependencies: one of every knot, the shortest through its smallest node, however large it all is."""
+"""Cycles of dependencies: one of every knot, the shortest through its smallest node, however large all is."""
 
 from __future__ import annotations
+
+from itertools import pairwise
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -36,7 +38,7 @@ def test_every_knot_is_told_once_by_its_shortest_way(graph: dict[str, list[str]]
     for cycle in told:
         assert cycle[0] == cycle[-1]
         assert len(cycle) - 1 == reach[cycle[0]][cycle[0]]
-        assert all(after in graph[node] for node, after in zip(cycle, cycle[1:], strict=False))
+        assert all(after in graph[node] for node, after in pairwise(cycle))
 
 
 def test_thousands_of_tasks_are_no_matter() -> None:
