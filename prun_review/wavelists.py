@@ -127,7 +127,8 @@ def _required(fields: Fields, old: bool, problems: Problems) -> None:
         identified = isinstance(fields.values.get("tech_spec"), dict) or "tech_spec_id" in fields.values
         missing = [*([] if identified else ["tech_spec"]), *([] if "tasks" in fields.values else ["tasks"])]
     else:
-        missing = [key for key in ("tech_spec_id", "waves") if key not in fields.values]
+        there = {"tech_spec_id": "tech_spec_id" in fields.values, "waves": fields.has("waves")}
+        missing = [key for key, said in there.items() if not said]
     if missing:
         problems.error("missing-field", MANIFEST, 1, f"Missing required fields: {', '.join(missing)}")
 

@@ -214,6 +214,12 @@ def test_missing_fields_are_told_in_the_documented_words(changes: tuple[str, ...
     assert [str(p) for p in problems if p.level == "error"] == [f"{M}:1: error: [missing-field] {told}"]
 
 
+def test_a_manifest_whose_waves_are_null_has_none() -> None:
+    """Its task files would be run without any validation."""
+    _, problems = read({**sound(), M: manifest_of(waves=None)})
+    assert "missing-field" in {p.code for p in problems if p.level == "error"}
+
+
 def test_a_manifest_without_a_specification_may_say_so() -> None:
     assert good({**sound(), M: manifest_of(tech_spec_id=None)}).spec == ""
 
