@@ -93,13 +93,13 @@ class Errand(Generic[T]):
         self._do = do
         self._done: list[T] = []
         self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, name="prun_review-errand", daemon=True)
-        self._thread.start()
+        self._over = threading.Event()
+        """Said by the thread itself: one whose ``join`` Ctrl-C broke off counts as ended in CPython 3.11."""
+        threading.Thread(target=self._run, name="prun_review-errand", daemon=True).start()
 
     def ended(self, timeout: float) -> bool:
         """Whether it is done, or has failed, after ``timeout`` seconds at most."""
-        self._thread.join(timeout)
-        return not self._thread.is_alive()
+        return self._over.wait(timeout)
 
     def result(self) -> T:
         """What came of it; raises what it raised."""
@@ -112,6 +112,8 @@ class Errand(Generic[T]):
             self._done.append(self._do())
         except BaseException as error:
             self._error = error
+        finally:
+            self._over.set()
 
 
 def told(step: Due) -> str:

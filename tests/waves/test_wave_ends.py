@@ -18,6 +18,7 @@ import pytest
 
 from prun_review import rundir, wavedocument
 from prun_review.errors import PlanError
+from prun_review.wavepace import Errand
 from tests.repokit import cache_home
 from tests.waves.test_run_verb import document, ended, running, started, wait_for
 from tests.waves.wavekit import DIR, DONE, Project, T, project, states
@@ -191,3 +192,21 @@ def test_who_ends_a_run_beside_the_one_that_drives_it_loses_nothing(tmp_path: Pa
     for task in told["tasks"][:3]:
         assert "what it wrote is kept in" in task["message"], task
     assert not running(mark)
+
+
+def test_what_goes_on_in_the_background_has_not_ended_because_ctrl_c_came() -> None:
+    gate = threading.Event()
+    errand = Errand("waiting", lambda: gate.wait(30))
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    sender = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    try:
+        sender.start()
+        with pytest.raises(KeyboardInterrupt):
+            errand.ended(30)
+        assert not errand.ended(0)
+        gate.set()
+        assert errand.ended(30)
+        assert errand.result() is True
+    finally:
+        signal.signal(signal.SIGINT, before)
+        gate.set()
