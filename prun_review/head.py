@@ -197,7 +197,7 @@ class Head:
         commit = bench.commit_of(vault, ground)
         copies = stack.enter_context(Copies(vault, store.path, (self._root,)))
         here = ground.repository.top / ground.repository.prefix
-        room = Room(launcher, self._env, self._config.containment, stands_for=here)
+        room = Room(launcher, self._env, self._config.containment, stands_for=here, root=self._root)
         veil = bench.Veil(vault, self._config.egress.never, self._redactor)
         return bench.Bench(vault, copies, room, lambda unit: commit, veil)
 

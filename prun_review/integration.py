@@ -258,7 +258,7 @@ def _runner(wanted: Wanted, place: Place, former: Former, vault: Vault) -> Itera
         stack.callback(launcher.close)
         copies = stack.enter_context(Copies(vault, former.view.path))
         limit, top = wanted.config.waves.timeout, place.repository.top
-        room = Room(launcher, wanted.env, wanted.config.containment, limit, stands_for=top)
+        room = Room(launcher, wanted.env, wanted.config.containment, limit, stands_for=top, root=wanted.root)
         bench = Bench(vault, copies, room, _no_unit, within=place.prefix)
         yield lambda head, commands: bench.run(head, commands, lambda: "")
 

@@ -28,8 +28,8 @@ _ASK = "import sys; print(sys.executable)"
 
 
 def path_of(env: Mapping[str, str], tree: Path, where: Path) -> tuple[str, ...]:
-    """The entries of a PATH for commands on the files in ``tree``; ``where`` is the user's own folder, in
-    which shims are asked."""
+    """The entries of a PATH for commands on the files in ``tree``; ``where`` is the trusted root, in which
+    shims are asked."""
     entries = environment.path_entries(env.get("PATH", os.defpath), (tree,))
     wanted = {n: v for n, v in env.items() if n in ("HOME", "LANG") or n.startswith(CHOOSERS)}
     whole = tuple(sorted((wanted | {"PATH": os.pathsep.join(entries)}).items()))

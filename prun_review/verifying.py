@@ -63,6 +63,9 @@ class Room:
     """Why nothing can be contained here; empty where it can."""
     stands_for: Path | None = None
     """The user's folder in whose place the files stand for a contained command."""
+    root: Path = Path("/")
+    """The trusted root, where the user's shims are asked which Python they stand for: in a reviewed tree its
+    files would choose."""
 
 
 def run(
@@ -163,7 +166,7 @@ def _launch(command: str, tree: Path, place: Path, room: Room) -> Launch:
         for name in ("stdin", "output", "unused"):
             files.create(place / name, b"")
     given = {name: room.env[name] for name in ("LANG", "LC_ALL", "LC_CTYPE", "TZ") if name in room.env}
-    entries = toolpath.path_of(room.env, tree, room.stands_for or Path("/"))
+    entries = toolpath.path_of(room.env, tree, room.root)
     given |= {"PYTHONUSERBASE": base} if (base := toolpath.user_base(entries)) else {}
     env = {**given, "PATH": os.pathsep.join(entries), "HOME": str(place / "home")}
     env |= {"TMPDIR": str(place / "tmp"), "TERM": "dumb"}

@@ -140,7 +140,7 @@ def site_of(
         copies = stack.enter_context((Worktrees if shared else Copies)(vault, store.path))
         bases: dict[str, str] = {}
         here = reading.repository.top
-        room = Room(launcher, wanted.env, wanted.config.containment, stands_for=here)
+        room = Room(launcher, wanted.env, wanted.config.containment, stands_for=here, root=wanted.root)
         bench = Bench(vault, copies, room, lambda unit: bases[unit.id], veil, reading.prefix)
         tools = Tools(
             config=replace(wanted.config, replay=""),

@@ -223,6 +223,16 @@ def test_a_project_installed_to_be_edited_is_tested_as_it_was_written(
     assert check.contained
 
 
+def test_a_shim_is_asked_in_the_trusted_root_and_not_in_what_was_written(home: Home, tree: Path) -> None:
+    chosen = home.python("own")
+    home.file("shims/python3", f'#!/bin/sh\n[ -e ./chooses ] && exec {chosen} "$@"\nexit 1\n')
+    shims = home.path / "shims"
+    (tree / "chooses").write_text("")
+    assert toolpath.path_of({"PATH": str(shims)}, tree, tree.parent / "work")[0] == str(shims)
+    (tree.parent / "repo/chooses").write_text("")
+    assert toolpath.path_of({"PATH": str(shims)}, tree, tree.parent / "repo")[0] == str(chosen.parent)
+
+
 def test_what_a_shim_says_is_not_believed_where_it_is_no_program(
     launcher: ProcessLauncher, home: Home, tree: Path
 ) -> None:
