@@ -30,8 +30,8 @@ def doors(scene: Scene, base: str, head: str) -> list[tuple[str, int, list[str]]
     asking = ("--base", base, "--head", head)
     calls: dict[str, Callable[[], Done]] = {
         "pytest": lambda: scene.review("--prun-head", head, "-v", base=base),
-        "plan": lambda: scene.cli("plan", *asking, "--prompts"),
-        "plan --traceback": lambda: scene.cli("plan", *asking, "--traceback"),
+        # With the traceback of an error in front of what is said of it anyway.
+        "plan": lambda: scene.cli("plan", *asking, "--prompts", "--traceback"),
         "gate": lambda: scene.cli("gate"),
         "report": lambda: scene.cli("report"),
     }
