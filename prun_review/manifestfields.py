@@ -17,6 +17,8 @@ from prun_review.tasks import ERROR, WARNING, Problem
 
 _NEAR = 0.7
 """Likeness from which a word counts as a slip of another one."""
+CHECKING = ("validation", "panel", "verify")
+"""Keys without which what was done is looked at less closely: misspelled, they must not pass for absent."""
 
 
 class Problems:
@@ -67,11 +69,14 @@ class Fields:
         return self.values.get(key) is not None
 
     def known(self, keys: Collection[str]) -> None:
-        """A warning for every other key."""
+        """A warning for every other key; an error for one that is nearly a key that checks what was done."""
         for key in self.values:
-            if key not in keys:
-                text = f"{self.what}: unknown key {shown(key)}, which decides nothing"
-                self.problems.warning("unknown-key", self.file, self.lines(key), text, near(key, keys))
+            if key in keys:
+                continue
+            text = f"{self.what}: unknown key {shown(key)}, which decides nothing"
+            meant = difflib.get_close_matches(key, [k for k in CHECKING if k in keys], 1, _NEAR)
+            tell = self.problems.error if meant else self.problems.warning
+            tell("unknown-key", self.file, self.lines(key), text, near(key, meant or keys))
 
     def text(self, key: str) -> str:
         """A string without blanks around it; empty where it is absent, or no string."""
