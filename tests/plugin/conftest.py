@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.repokit import QUICK
+
 ANSWERING = Path(__file__).with_name("answering.py")
 STANDINS = Path(__file__).parents[1] / "standins"
 SOURCE = """import os
@@ -90,6 +92,10 @@ def same_opinion(word: str, **changes: Any) -> dict[str, Any]:
     return answer
 
 
+OURS = ("prun_review", "xdist")
+"""The plugins that a run needs."""
+
+
 class Project:
     """The project under test, and how to run it."""
 
@@ -147,7 +153,7 @@ class Project:
     def git(self, *args: str) -> None:
         """Run git in the project."""
         identity = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"]
-        subprocess.run(["git", *identity, *args], cwd=self.path, check=True, capture_output=True)
+        subprocess.run(["git", *QUICK, *identity, *args], cwd=self.path, check=True, capture_output=True)
 
     def commit(self) -> None:
         """Commit everything."""
@@ -168,11 +174,15 @@ class Project:
         path = Path(str(self.scenario) + ".calls")
         return [line.split()[0] for line in path.read_text().splitlines()] if path.exists() else []
 
-    def run(self, *args: str) -> pytest.RunResult:
-        """``pytest ARGS`` as a process of its own."""
-        return self.pytester.runpytest_subprocess(
-            "-p", "no:cacheprovider", "-p", "no:randomly", *args, timeout=120
-        )
+    def run(self, *args: str, others: bool = False) -> pytest.RunResult:
+        """``pytest ARGS`` as a process of its own; ``others``: with all plugins that are installed, which
+        cost each of its processes half a second."""
+        plugins = ("no:cacheprovider", "no:randomly") if others else ("no:cacheprovider", *OURS)
+        words = [word for name in plugins for word in ("-p", name)]
+        with pytest.MonkeyPatch.context() as patch:
+            if not others:
+                patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+            return self.pytester.runpytest_subprocess(*words, *args, timeout=120)
 
     def ledger(self) -> list[dict[str, Any]]:
         """The events of the latest run."""

@@ -210,7 +210,7 @@ def test_a_timeout_of_pytest_timeout_does_not_count_the_wait(project: Project) -
     project.probe(ONE)
     project.answers({"sleep": 2.5, "payload": payload()})
     for workers in ((), ("-n", "2")):
-        result = project.run("panels/", "--timeout=1", *workers)
+        result = project.run("panels/", "--timeout=1", *workers, others=True)
         assert result.ret == 0, result.stdout.str()
 
 
