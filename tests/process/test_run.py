@@ -30,7 +30,7 @@ def test_environment_is_exact(tmp_path: Path) -> None:
         line.partition(b"=")[0]
         for line in run(["/usr/bin/env"], env={"A": "1"}, cwd=tmp_path, timeout=20).stdout.split()
     }
-    assert names == {b"A", reap.TAG.encode()}
+    assert names == {b"A", reap.TAG.encode(), reap.HELPER.encode()}
 
 
 def test_large_streams_both_ways(tmp_path: Path) -> None:
