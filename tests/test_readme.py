@@ -247,7 +247,8 @@ def test_every_option_and_every_key_is_in_the_tables() -> None:
 
 
 def test_the_test_command_is_the_one_that_ci_runs() -> None:
-    command = "python3 -m venv .venv && .venv/bin/pip install -e '.[test]' && .venv/bin/pytest -n 2 --dist worksteal"
+    command = "python3 -m venv .venv && .venv/bin/pip install -e '.[test]'"
+    command += " && .venv/bin/pytest -n 2 --dist worksteal"
     assert command in README
     script = (ROOT / ".ci/run").read_text(encoding="utf-8").replace("install -q -e", "install -e")
     assert command in script

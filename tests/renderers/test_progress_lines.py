@@ -103,7 +103,8 @@ def test_commits_of_a_worker_are_counted() -> None:
 
 SHAPE = re.compile(
     r"\[PROGRESS\] (wave=\d+ (task=\S+ status=(started|completed commits=\d+|failed error=\S+)"
-    r"|status=started|status=(completed|failed) tasks=\d+/\d+( error=\S+)?)|execution status=(completed|failed))"
+    r"|status=started|status=(completed|failed) tasks=\d+/\d+( error=\S+)?)"
+    r"|execution status=(completed|failed))"
 )
 
 

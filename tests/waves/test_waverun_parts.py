@@ -296,7 +296,7 @@ def test_a_task_alone_names_nobody_to_whom_anything_is_sent(
     run.env = {**run.env, "CI": "true"}
     try:
         if not goes:
-            with pytest.raises(ConfigError, match="under CI nothing is sent to .*: hand"):
+            with pytest.raises(ConfigError, match=r"under CI nothing is sent to .*: hand"):
                 run.start(say=made.told.append)
             return
         run.start(say=made.told.append)
