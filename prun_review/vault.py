@@ -31,6 +31,8 @@ FIRST = 946684800
 """Seconds since the epoch that a commit without parents is dated: the same content has the same SHA."""
 KEPT, KEPT_SIZE = 4, 64 << 20
 """Indexes that are kept filled, each of at most so many bytes: few bases are in use at once."""
+VERIFYING = 3600.0
+"""Seconds for all objects of one pack: the user's git may have put everything into a new one."""
 IGNORING = 30.0
 """Seconds for the patterns of ``.gitignore`` files: some take for ever on some names."""
 LEAVES, ABSENT, SUBMODULE = "a link that leaves the tree", "its content is not here", "a submodule"
@@ -39,6 +41,9 @@ LEAVES, ABSENT, SUBMODULE = "a link that leaves the tree", "its content is not h
 _GUARDED = (*baregit.OBEYED, *baregit.BELIEVED)
 _REPOSITORY, _NOTHING = "repository", "nothing"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+# What indexes of several packs and graphs of commits say is believed by git and held against nothing.
+_UNBELIEVED = {"GIT_CONFIG_KEY_0": "core.multiPackIndex", "GIT_CONFIG_KEY_1": "core.commitGraph"}
+_UNBELIEVED |= {"GIT_CONFIG_COUNT": "2", "GIT_CONFIG_VALUE_0": "false", "GIT_CONFIG_VALUE_1": "false"}
 _EMPTY = {"core.protectHFS": "true", "core.protectNTFS": "true", "core.logAllRefUpdates": "false"}
 
 
@@ -61,9 +66,13 @@ class Vault:
         self._dates: dict[str, int] = {}
         """Commit -> seconds since the epoch that it is dated."""
         self._laid = baregit.laid(path, _GUARDED)
-        self._proved: dict[str, Stamp] = {}
         self.alone = not (path / "objects/info/alternates").exists()
         """It borrows nothing: commits of the user's repository are copied when they are named."""
+        lent = () if self.alone else (repository.common / "objects",)
+        self._proved: dict[Path, dict[str, Stamp]] = {
+            path / "objects": {},
+            **{p: proving.seen(p) for p in lent},
+        }
 
     @classmethod
     def create(cls, path: Path, repository: Repository, *, alone: bool = False) -> Vault:
@@ -116,6 +125,7 @@ class Vault:
             "GIT_WORK_TREE": str(top),
             "GIT_INDEX_FILE": str(self.path / index),
             "GIT_LITERAL_PATHSPECS": "1",
+            **_UNBELIEVED,
             **(env or {}),
         }
         baregit.intact(self.path, self._laid, _GUARDED)
@@ -272,8 +282,13 @@ class Vault:
     # --- files ---
 
     def prove(self) -> None:
-        """``TreeError`` where an object of ours is not what its name says."""
-        proving.prove(self.path / "objects", self._proved)
+        """``TreeError`` where an object of ours, or one that came into the user's repository since, is not
+        what its name says."""
+        for objects, known in self._proved.items():
+            proving.prove(objects, known, self._verify)
+
+    def _verify(self, index: Path) -> None:
+        self.run("verify-pack", str(index), timeout=VERIFYING)
 
     def materialise(self, tree: str, target: Path) -> dict[bytes, str]:
         """Write the files of a tree into the directory ``target``, which is made: without ``.git``, byte

@@ -61,16 +61,44 @@ def test_what_was_put_into_the_store_of_a_former_run_is_not_gone_on_from(tmp_pat
     ]
 
 
-def test_a_worker_that_writes_into_the_store_of_its_run_ends_it(tmp_path: Path) -> None:
+BAD = hashlib.sha1(b"blob 4\0bad\n", usedforsecurity=False).hexdigest()
+LOOSE = f"""
+[name] = glob.glob(STORE + "/{BAD[:2]}/{BAD[2:]}")
+os.chmod(name, 0o644)
+open(name, "wb").write(zlib.compress(b"blob 5\\0good\\n"))
+"""
+PACKED = f"""
+[objects] = glob.glob(STORE)
+git = lambda *args, given=b"": subprocess.run(["git", *args], input=given, capture_output=True).stdout
+os.chdir(tempfile.mkdtemp())
+git("init", "-q")
+git("pack-objects", "-q", "made", given=git("hash-object", "-w", "--stdin", given=b"good\\n"))
+[index] = glob.glob("made-*.idx")
+name, raw = bytes.fromhex("{BAD}"), open(index, "rb").read()
+fan = b"".join((n >= name[0]).to_bytes(4, "big") for n in range(256))
+raw = raw[:8] + fan + name + raw[8 + 1024 + 20 : -20]
+os.makedirs(objects + "/pack", exist_ok=True)
+os.rename(index[:-4] + ".pack", objects + "/pack/pack-" + "a" * 40 + ".pack")
+open(objects + "/pack/pack-" + "a" * 40 + ".idx", "wb").write(raw + hashlib.sha1(raw).digest())
+"""
+"""Git looks into packs before it looks at loose objects, and at those of whom it borrows too."""
+
+
+@pytest.mark.parametrize(
+    ("store", "forge", "told"),
+    [
+        (".prun/runs/*/git/objects", LOOSE, f"object {BAD[:12]}"),
+        (".prun/runs/*/git/objects", PACKED, "pack pack-aaaaaaaaaaaa"),
+        (".git/objects", PACKED, "pack pack-aaaaaaaaaaaa"),
+    ],
+)
+def test_a_worker_that_writes_into_a_store_that_the_run_reads_ends_it(
+    tmp_path: Path, store: str, forge: str, told: str
+) -> None:
     """It puts other content under the name of what was written before: a validation would pass on that."""
-    sha = hashlib.sha1(b"blob 4\0bad\n", usedforsecurity=False).hexdigest()
     rewrite = tmp_path / "rewrite.py"
-    rewrite.write_text(
-        "import glob, os, zlib\n"
-        f"[name] = glob.glob('{tmp_path}/shop/.prun/runs/*/git/objects/{sha[:2]}/{sha[2:]}')\n"
-        "os.chmod(name, 0o644)\n"
-        "open(name, 'wb').write(zlib.compress(b'blob 5\\0good\\n'))\n"
-    )
+    names = "import glob, hashlib, os, subprocess, tempfile, zlib"
+    rewrite.write_text(f"{names}\nSTORE = {str(tmp_path / 'shop' / store)!r}\n{forge}")
     made = project(
         tmp_path,
         T(1, 1, script=f"echo bad > task-001.txt; {DONE}", scope="## Scope\nCREATE: task-001.txt"),
@@ -79,15 +107,15 @@ def test_a_worker_that_writes_into_the_store_of_its_run_ends_it(tmp_path: Path) 
     )
     document = made.done()
     assert document["status"] == "stopped"
-    assert f"object {sha[:12]} of this run is not what its name says" in document["stopped"]
+    assert f"{told} of this run is not what its name says" in document["stopped"]
 
 
 def test_objects_are_held_against_their_names_whenever_they_changed(tmp_path: Path) -> None:
     sha = baregit.store(tmp_path, "sha1", "blob", b"x" * 3_000_000)
     long = baregit.store(tmp_path, "sha256", "blob", b"")
     known: dict[str, Stamp] = {}
-    prove(tmp_path, known)
-    assert set(known) == {sha, long}
+    prove(tmp_path, known, Path.exists)
+    assert {"".join(path.split("/")[-2:]) for path in known} == {sha, long}
     (tmp_path / sha[:2] / "tmp_obj_abc").write_bytes(b"half")
     path = tmp_path / sha[:2] / sha[2:]
     before, honest = path.stat(), path.read_bytes()
@@ -96,13 +124,13 @@ def test_objects_are_held_against_their_names_whenever_they_changed(tmp_path: Pa
         path.write_bytes(evil)
         os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
         with pytest.raises(TreeError, match="is not what its name says"):
-            prove(tmp_path, known)
+            prove(tmp_path, known, Path.exists)
     path.write_bytes(honest)
-    prove(tmp_path, known)
+    prove(tmp_path, known, Path.exists)
     path.unlink()
     path.symlink_to(tmp_path / long[:2] / long[2:])
     with pytest.raises(TreeError):
-        prove(tmp_path, known)
+        prove(tmp_path, known, Path.exists)
 
 
 def reviewed(tmp: Path, script: str) -> Mapping[str, Any]:
