@@ -110,8 +110,8 @@ def _unfit(manifest: Manifest) -> Iterator[Problem]:
 def _other_base(base: str, done: Course | None) -> list[Problem]:
     if done is None or done.base == base:
         return []
-    text = f"the former run started from {done.base[:12] or 'an unknown commit'}, this one from {base[:12]}"
-    return [_problem("other-base", text, "start a new run")]
+    text = f"the former run started from {done.base[:12] or 'an unknown commit'}, which is not here any more"
+    return [_problem("other-base", text, "run all of it anew, without --resume and --from-wave")]
 
 
 def _chosen(manifest: Manifest, only: Collection[str] | None) -> tuple[set[str], list[Problem]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from prun_review import (
@@ -65,11 +65,13 @@ class Reading:
     warnings: tuple[Problem, ...]
     repository: Repository
     base: str
-    """SHA of the commit that everything starts from: HEAD."""
+    """SHA of the commit that everything starts from: HEAD, or where the former run began."""
     prefix: str
     """The trusted root within the repository: empty, or with a slash at its end."""
     doers: Mapping[str, str]
     """Executor by task."""
+    head: str = ""
+    """SHA of HEAD, where everything starts from another commit; else empty."""
 
 
 # --- reading ----------------------------------------------------------------------------------
@@ -149,6 +151,21 @@ def former_of(wanted: Wanted, reading: Reading) -> Former | None:
             remedy="leave --from-wave out",
         )
     return read(path)
+
+
+def going_on(reading: Reading, former: Former | None) -> Reading:
+    """The reading from the commit that the former run began at, whatever HEAD is now; as it is where that
+    commit is gone, and then the run is refused."""
+    base = former.course.base if former else reading.base
+    there = git.SHA.fullmatch(base) and git.commit(reading.repository, base) == base
+    return replace(reading, base=base, head=reading.base) if there and base != reading.base else reading
+
+
+def moved(reading: Reading) -> str:
+    """What is said of a run that starts elsewhere than at HEAD; empty where it does not."""
+    if not reading.head:
+        return ""
+    return f"goes on from {reading.base[:12]}, where it began; HEAD is {reading.head[:12]} now"
 
 
 def course_of(

@@ -33,7 +33,9 @@ from prun_review.wavebeginning import (
     Wanted,
     course_of,
     former_of,
+    going_on,
     jobs_of,
+    moved,
     reading_of,
 )
 from prun_review.wavekeeping import Keeper, resumed
@@ -122,7 +124,9 @@ class WaveRun:
         """What would be run, with nothing made; ``PrunError``."""
         wanted = self._wanted()
         reading = reading_of(wanted)
-        return reading, course_of(wanted, reading, former_of(wanted, reading), ())[0]
+        former = former_of(wanted, reading)
+        reading = going_on(reading, former)
+        return reading, course_of(wanted, reading, former, ())[0]
 
     def start(
         self,
@@ -145,6 +149,7 @@ class WaveRun:
         asked = [p.id.rpartition("::")[2] for p in proposals if p not in left_out]
         self._alone = self._alone or alone(self.open_store(), reading.manifest.directory)
         former = former_of(wanted, reading)
+        reading = going_on(reading, former)
         begun = *course_of(wanted, reading, former, asked), former
         jobs = max(jobs_of(self.config, reading.manifest), workers)
         site = site_of(wanted, reading, self.open_store(), begun, jobs, (say, tell))
@@ -156,8 +161,9 @@ class WaveRun:
         self.plan = Plan(tuple(self._keeper.planned(site.course).values()), not_asked, partial)
         site.store.write_plan(self.plan)
         self.started = True
-        for text in (*former.notes, resumed(former.id, site.course)) if former else ():
-            say(f"resume: {text}")
+        for text in (*former.notes, resumed(former.id, site.course), moved(reading)) if former else ():
+            if text:
+                say(f"resume: {text}")
         self._set(site.course)
 
     def _wanted(self) -> Wanted:

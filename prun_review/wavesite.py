@@ -26,7 +26,7 @@ from prun_review.crew import Crew, Tools
 from prun_review.errors import PlanError, PrunError, RunDirError
 from prun_review.guard import Guard
 from prun_review.locks import Lock, holder
-from prun_review.model import Reason, Result, Revision, Unit
+from prun_review.model import Reason, Result, Unit
 from prun_review.ports import Launcher, Missing
 from prun_review.process import contain
 from prun_review.process.launch import ProcessLauncher
@@ -88,7 +88,7 @@ class Site:
         if not self.seen:
             return ""
         try:
-            now = worktree(self.reading).tree
+            now, _ = worktree(self.reading)
         except PrunError as error:
             return f"the work tree cannot be looked at any more: {error.message}"
         if now == self.seen:
@@ -120,18 +120,23 @@ def site_of(
         vault = vault or Vault.create(store.path / GIT, reading.repository, alone=shared)
         if not given:
             vault.commit_of(reading.base)
+        if reading.head:
+            vault.commit_of(reading.head)
         taken_over = take_over(former, course, store, vault) if former else {}
         asked = sorted({reading.doers[n] for n, o in course.outcomes.items() if o.status == PENDING})
         veil = _may_begin(wanted, vault, reading, asked)
         programs = Programs(wanted.executors, wanted.env, launcher)
-        tracked = [public_name(entry.name) for entry in vault.entries(reading.base)]
+        commits = filter(None, (reading.base, reading.head))
+        tracked = [public_name(entry.name) for commit in commits for entry in vault.entries(commit)]
         others = (
             "have the tasks done by another one: --executor NAME, or executor in [tool.prun_review.waves]"
         )
         programs.locate(asked, forbidden(reading.repository.top, tracked, wanted.root), others)
-        seen = Revision() if given else worktree(reading)
-        if seen.dirty:
-            say("uncommitted changes are not in the copies that tasks work in: they start from HEAD")
+        seen, edited = ("", ()) if given else worktree(reading)
+        if edited:
+            start = reading.base[:12] if reading.head else "HEAD"
+            text = f"uncommitted changes are not in the copies that tasks work in: {few(edited)}"
+            say(f"{text}; they start from {start}")
         if shared and wanted.config.containment == "bwrap":
             say("git does not work in worktrees of contained workers: the repository is not shown to them")
         before = repository_state(reading.repository.top, index=True)
@@ -180,7 +185,7 @@ def site_of(
             bases=bases,
             expected=rundir.durations(wanted.root),
             secrets=masking.secrets_of(wanted.env),
-            seen=seen.tree,
+            seen=seen,
             version=__version__,
             stack=stack.pop_all(),
         )
@@ -266,8 +271,9 @@ def _beside(reading: Reading, before: Mapping[str, str]) -> tuple[Reason, ...]:
     return (Reason("repository-changed", text),) if names else ()
 
 
-def worktree(reading: Reading) -> Revision:
-    """The tracked files of the user's work tree as they are now."""
+def worktree(reading: Reading) -> tuple[str, list[str]]:
+    """Tree of the tracked files of the user's work tree as they are now, and the names of those that are
+    others than in HEAD; not of the directory, which is read as it is edited."""
     repository = reading.repository
     scratch = Scratch(repository.top)
     try:
@@ -276,6 +282,15 @@ def worktree(reading: Reading) -> Revision:
         place = reading.opened.place.relative_to(repository.top)
         ours = [f"{place}/{name}" for name in ("logs/", "report.json", "integration-report.md")]
         selection = taken.select(whole, ours, (), False)
-        return taken.build(shadow, selection, reading.base).revision
+        found = taken.build(shadow, selection, reading.head or reading.base)
+        if not found.revision.dirty:
+            return found.revision.tree, []
+        listed = shadow.tree(reading.head or reading.base)
+        before = {
+            (e.name, e.mode, e.sha) for e in listed if e.mode != git.GITLINK and selection.takes(e.name)
+        }
+        now = {(e.name, e.mode, e.sha) for e in found.listing.wanted.values()}
+        names = {public_name(name) for name, _, _ in before ^ now}
+        return found.revision.tree, sorted(n for n in names if not n.startswith(f"{place}/"))
     finally:
         scratch.close()

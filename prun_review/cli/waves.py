@@ -194,8 +194,10 @@ def _signals(begun: Callable[[], bool]) -> Iterator[list[int]]:
 
 
 def _dry(made: WaveRun) -> None:
+    from prun_review.wavebeginning import moved
+
     reading, course = made.look()
-    print(f"{one_line(reading.manifest.directory)}: from commit {reading.base[:12]}")
+    print(f"{one_line(reading.manifest.directory)}: {moved(reading) or f'from commit {reading.base[:12]}'}")
     for wave in course.manifest.waves:
         print(f"Wave {wave.number}:")
         for task in wave.tasks:

@@ -323,11 +323,39 @@ def test_the_former_run_is_one_of_the_same_directory(tmp_path: Path) -> None:
     assert newest(made.root, "parallel/TS-0010-other") is None
 
 
-def test_another_head_needs_another_run(tmp_path: Path) -> None:
+def test_a_mended_task_that_is_committed_is_gone_on_with_from_where_the_run_began(tmp_path: Path) -> None:
+    made = project(tmp_path, T(1, 1), T(2, 2, [1], "exit 9"), validation={1: "test ! -e late"})
+    first = made.done()
+    assert states(first) == {"001": "succeeded:ok", "002": "failed:unknown"}
+    made.script(1, "exit 9")  # not asked again
+    made.script(2, f"cat task-001.txt > two.txt; {DONE}")
+    mended = made.directory / "tasks/task-002-part.md"
+    mended.write_text(mended.read_text() + "\nMended.\n")
+    (made.root / "late").write_text("of a commit that the run did not begin with")
+    made.git("add", ".")
+    made.git("commit", "-q", "-m", "a task is mended")
+    head = made.git("rev-parse", "HEAD").strip()
+    second = made.done(Selection(resume=True))
+    assert (second["status"], second["base"]) == ("completed", first["base"])
+    told = f"resume: goes on from {first['base'][:12]}, where it began; HEAD is {head[:12]} now"
+    assert made.told.count(told) == 1
+    assert not [line for line in made.told if "uncommitted" in line]
+    assert "Mended." in (made.scripts / "task-002.prompt").read_text()
+    path = next(rundir.stored(made.root))
+    tree = {e.name for e in Vault.open(path / "git").entries(second["head"])}
+    assert b"two.txt" in tree
+    assert b"late" not in tree
+    third = made.done(Selection(from_wave=2))
+    assert (third["status"], third["base"]) == ("completed", first["base"])
+
+
+def test_where_the_commit_is_gone_that_the_run_began_with_it_is_refused(tmp_path: Path) -> None:
     made = project(tmp_path, T(1, 1))
     made.done()
-    made.git("commit", "-q", "--allow-empty", "-m", "meanwhile")
-    with pytest.raises(PlanError, match="started from"):
+    made.git("commit", "-q", "--amend", "-m", "another first one")
+    made.git("reflog", "expire", "--expire=all", "--all")
+    made.git("gc", "-q", "--prune=now")
+    with pytest.raises(PlanError, match="is not here any more"):
         made.done(Selection(resume=True))
     assert len(list(rundir.stored(made.root))) == 1  # nothing is left of what could not begin
 
@@ -458,12 +486,19 @@ def test_logs_that_cannot_be_written_end_no_run(tmp_path: Path) -> None:
     assert len([line for line in made.told if "logs cannot be written" in line]) == 1
 
 
-def test_uncommitted_changes_are_told_once(tmp_path: Path) -> None:
+def test_uncommitted_changes_of_other_files_than_the_directory_s_are_named_once(tmp_path: Path) -> None:
     made = project(tmp_path, T(1, 1, script=f"cat src/shared.txt > seen; {DONE}"))
+    task = made.directory / "tasks/task-001-part.md"
+    task.write_text(f"{task.read_text()}\nEdited.\n")  # the files of the directory count as they are
+    made.done()
+    assert not [line for line in made.told if "uncommitted" in line]
     (made.root / "src/shared.txt").write_text("edited\n")
     document = made.done()
-    assert len([line for line in made.told if "uncommitted changes are not in the copies" in line]) == 1
-    [path] = rundir.stored(made.root)
+    told = [line for line in made.told if "uncommitted changes are not in the copies" in line]
+    assert told == [
+        "uncommitted changes are not in the copies that tasks work in: src/shared.txt; they start from HEAD"
+    ]
+    path = next(rundir.stored(made.root))
     assert b"+one" in (path / "units" / document["tasks"][0]["unit"] / "change.patch").read_bytes()
 
 
