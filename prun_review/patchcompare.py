@@ -62,6 +62,8 @@ class Side:
     text: bytes
     """``change.patch``."""
     checks: tuple[Check, ...] = ()
+    place: str = ""
+    """Where the patch lies, relative to the trusted root; empty where that is not known."""
 
 
 @dataclass(frozen=True, slots=True)

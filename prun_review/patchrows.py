@@ -74,13 +74,17 @@ def written(document: Mapping[str, Any]) -> list[tuple[str, Compared]]:
     for unit in document.get("units") or ():
         if unit.get("patch"):
             cases.setdefault(unit["case"], []).append(unit)
-    return [(case, _again(units, rows.get(case))) for case, units in cases.items()]
+    place = f".prun/runs/{document.get('run_id', '')}/units"
+    return [(case, _again(units, rows.get(case), place)) for case, units in cases.items()]
 
 
-def _again(units: Sequence[Mapping[str, Any]], row: Mapping[str, Any] | None) -> Compared:
+def _again(units: Sequence[Mapping[str, Any]], row: Mapping[str, Any] | None, place: str) -> Compared:
     names = names_of([(unit["executor"], unit["repeat"]) for unit in units])
     sides = [
-        Side(name, decode(Patch, unit["patch"]), b"", tuple(decode(Check, c) for c in unit["checks"]))
+        Side(
+            *(name, decode(Patch, unit["patch"]), b"", tuple(decode(Check, c) for c in unit["checks"])),
+            f"{place}/{unit['slug']}/change.patch",
+        )
         for name, unit in zip(names, units, strict=True)
     ]
     compared = compare(sides)

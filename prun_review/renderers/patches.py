@@ -38,6 +38,10 @@ def put(compared: Compared, case: str, out: Page) -> None:
         out.line(f"{meeting.path}: {meeting.left} and {meeting.right}: {_agreement(meeting)}")
     if compared.note:
         out.line(f"lines are not compared: {compared.note}")
+    if taking := _taking(compared):
+        out.section("TO TAKE ONE: git apply")
+        for name, place in taking:
+            out.line(f"{name}: {place}", limit=1000)
     if found := _breaches(compared):
         out.section("NOT ALLOWED")
         for told in found:
@@ -67,6 +71,9 @@ def lines(compared: Compared, case: str, level: int = 1) -> Iterator[str]:
     if found := _breaches(compared):
         yield from title("Not allowed", level + 1)
         yield from (f"- {markdown(told)}" for told in found)
+    if taking := _taking(compared):
+        yield from title("To take one", level + 1)
+        yield from (f"- {markdown(name)}: {code(f'git apply {place}')}" for name, place in taking)
     if len(compared.sides) == 1:
         return
     yield from title("Where they agree", level + 1)
@@ -78,6 +85,14 @@ def lines(compared: Compared, case: str, level: int = 1) -> Iterator[str]:
         header = ["File", "Between", "Agreement"]
         rows = [[code(m.path), markdown(f"{m.left} and {m.right}"), _agreement(m)] for m in compared.meetings]
         yield from table(header, rows)
+
+
+def _taking(compared: Compared) -> list[tuple[str, str]]:
+    """Who wrote each patch against which nothing speaks, and where it lies."""
+    good = [
+        s for s in compared.sides if s.patch.files and not s.patch.breaches and all(c.ok for c in s.checks)
+    ]
+    return [(side.name, side.place) for side in good if side.place]
 
 
 def _breaches(compared: Compared) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -88,6 +89,8 @@ def test_two_write_the_same_and_their_patches_stand_beside_each_other(
     assert result.ret == 0
     assert (writing.path / "src/app.py").read_text() == before
     found = units(writing)
+    page = (writing.path / "reports/latest/report.md").read_text()
+    taking = dict(re.findall(r"^- (\w+): `git apply (\S+)`$", page, re.M))
     for name, quoted in (("left", "shlex.quote(command)"), ("right", "shlex.join([command])")):
         unit = found[name]
         assert [file["path"] for file in unit["patch"]["files"]] == ["src/app.py"]
@@ -96,7 +99,7 @@ def test_two_write_the_same_and_their_patches_stand_beside_each_other(
             ("echo checked", 0),
         ]
         patch = run_directory(writing) / "units" / unit["slug"] / "change.patch"
-        applied = ["git", "apply", "--stat", "--check", str(patch)]
+        applied = ["git", "apply", "--stat", "--check", taking[name]]
         subprocess.run(applied, cwd=writing.path, check=True, capture_output=True)
         assert quoted in patch.read_text()
     [row] = writing.report()["patches"]
