@@ -26,7 +26,7 @@ from prun_review.tasks import (
     Wave,
     WaveOutcome,
 )
-from prun_review.waves import ENDING, NOT_SELECTED, approves, asked, settle, trusted
+from prun_review.waves import ENDING, NOT_SELECTED, approves, asked, idle, settle, trusted
 from prun_review.wavesteps import written
 
 FILE = "manifest.json"
@@ -190,7 +190,9 @@ def _unusable(wave: Wave, former: _Former, tip: str) -> Iterator[Problem]:
         yield _problem("earlier-wave", f"what wave {wave.number} left is not known", remedy)
     elif held.base != tip:
         yield _problem("earlier-wave", f"wave {wave.number} was run on something else", remedy)
-    elif held.reason in ENDING or not _proven(wave, held, written(outcomes)):
+    elif held.reason in ENDING or not (
+        _proven(wave, held, written(outcomes)) or (idle(outcomes) and held.head == held.base)
+    ):
         text = f"wave {wave.number} did not pass the validation and the panel that it names"
         yield _problem("earlier-wave", text, remedy)
     for gone in sorted(former.ids - {task.id for task in wave.tasks}):

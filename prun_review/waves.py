@@ -6,8 +6,9 @@ are terminal, what they wrote is put together, its validation passed and so did 
 depends on the order in which tasks end.
 
 - A task that does not succeed skips its dependents, with its name; all others go on, also in later waves.
-- A wave's validation runs whenever the wave names one and is reached, even where none of its tasks succeeded
-  and the tree is unchanged: what comes after relies on what it proves, and not on who wrote it.
+- A wave's validation runs whenever the wave names one and is reached, even where its tasks failed and the
+  tree is unchanged: what comes after relies on what it proves, and not on who wrote it.  Where no task was
+  begun, for all were skipped, it is not run: it would only tell again that what they need is not there.
 - A panel has nothing to look at where nothing was written; then the wave passes without it.
 - A validation or a panel that does not pass ends the run: what comes after is ``not-run``.
 """
@@ -190,6 +191,8 @@ def _advance(course: Course, wave: Wave) -> Course:
     held = replace(held, head=held.head or held.base)
     if outcomes and all(o.reason == NOT_SELECTED for o in outcomes):
         return _with_wave(course, replace(held, status=NOT_RUN, reason=NOT_SELECTED))
+    if idle(outcomes):
+        return _with_wave(course, replace(held, status=SKIPPED, reason="dependency"))
     if wave.validation and held.validation is None:
         return _with_wave(course, held)
     if held.validation and not held.validation.ok:
@@ -200,13 +203,17 @@ def _advance(course: Course, wave: Wave) -> Course:
     return _with_wave(course, replace(held, status=status, reason=reason))
 
 
+def idle(outcomes: Sequence[Outcome]) -> bool:
+    """Whether no task of a wave was begun, and some would have been had others not failed."""
+    states = {o.status for o in outcomes}
+    return SKIPPED in states and states <= {SKIPPED, NOT_RUN}
+
+
 def _closing(outcomes: Sequence[Outcome]) -> tuple[str, str]:
     """Status and reason of a wave that passed, by what became of its tasks."""
     states = {o.status for o in outcomes}
     if states <= {SUCCEEDED}:
         return SUCCEEDED, "ok"
-    if states == {SKIPPED}:
-        return SKIPPED, "dependency"
     if all(o.status == SUCCEEDED or o.reason == NOT_SELECTED for o in outcomes):
         return NOT_RUN, NOT_SELECTED
     return FAILED, "tasks"

@@ -12,6 +12,7 @@ import pytest
 from prun_review.errors import InternalError
 from prun_review.reopening import put_together
 from prun_review.tasks import Conflict, Course, Integration, Manifest, Outcome, Wave
+from prun_review.wavebegin import begin
 from prun_review.waves import finished, reviewed, started, stop, validated
 from prun_review.wavestatus import exit_status, status
 from prun_review.wavesteps import Dispatch, Finish, PutTogether, Reopen, ReviewWave, Validate, due, ready
@@ -91,6 +92,21 @@ def test_what_is_skipped_names_the_task_that_failed_however_far_away_it_is() -> 
     course = played(long, Script({"task-001": ["no-marker"], "task-002": ["verify"]}))
     assert course.outcomes["task-004"].message == "task-002 failed (verify); task-001 failed (no-marker)"
     assert (course.waves[2].status, course.waves[2].reason) == ("skipped", "dependency")
+
+
+def test_a_wave_of_which_nothing_was_begun_is_not_validated_and_what_needs_nothing_goes_on() -> None:
+    validation = {1: "make one", 2: "make two"}
+    of = manifest(task("001", 1), task("002", 2, "001"), task("003", 3), validation=validation)
+    play = Play(begun(of), Script({"task-001": ["timeout"]}, validations={2: False}), Random(1))
+    course = play.run()
+    assert [s.wave.number for s in play.steps if isinstance(s, Validate)] == [1]
+    assert (course.waves[2].status, course.waves[2].reason) == ("skipped", "dependency")
+    assert course.waves[2].validation is None
+    assert (told(course)["003"], status(course)) == ("succeeded ok", "failed")
+    again, problems = begin(of, BASE, from_wave=3, done=course)
+    assert not problems
+    assert again is not None
+    assert (again.waves[2], ready(again)) == (course.waves[2], of.waves[2].tasks)
 
 
 @pytest.mark.parametrize(("passes", "third"), [(True, "succeeded ok"), (False, "not-run validation")])

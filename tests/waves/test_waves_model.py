@@ -34,7 +34,8 @@ def naive(manifest: Manifest, script: Script, reopen: int) -> tuple[dict[str, st
             became[task.id] = _one(task, became, closed, script, reopen)
         if closed:
             continue
-        if wave.validation and not script.validations[wave.number]:
+        begun_at_all = any(became[t.id] != SKIPPED for t in wave.tasks)
+        if wave.validation and begun_at_all and not script.validations[wave.number]:
             closed = True
             continue
         wrote = [t.id for t in wave.tasks if became[t.id] == SUCCEEDED and _last(t, script) == "ok"]
@@ -92,6 +93,8 @@ def _proven(course: Course, number: int) -> bool:
     held, outcomes = course.waves[number], [course.outcomes[t.id] for t in wave.tasks]
     wrote = {o.task for o in outcomes if o.status == SUCCEEDED and o.patch and o.patch.files}
     seen = {name for review in held.reviews for name in review.tasks}
+    if {o.status for o in outcomes} == {SKIPPED}:  # nothing was done, so nothing is validated
+        return held.validation is None and held.head == held.base
     return (
         all(o.status in TERMINAL for o in outcomes)
         and all(o.commit for o in outcomes if o.status == SUCCEEDED)
