@@ -7,8 +7,10 @@ from typing import Any
 
 from prun_review import wavedocument
 from prun_review.model import Reason, Verdict
+from prun_review.tasks import FAILED as BAD
 from prun_review.tasks import SUCCEEDED, Course
 from prun_review.verdict import number
+from prun_review.waves import NOT_SELECTED
 from prun_review.wavestatus import COMPLETED, FAILED, status
 
 PASS, FAIL, INCOMPLETE = "PASS", "FAIL", "INCOMPLETE"
@@ -20,10 +22,8 @@ def verdict_of(course: Course, unreported: Sequence[str], *, moved: bool, failed
     word = status(course)
     reasons = []
     if word != COMPLETED:
-        good = sum(o.status == SUCCEEDED and bool(o.commit) for o in course.outcomes.values())
-        text = f"{good} of {number(len(course.outcomes), 'task')} succeeded"
-        why = f": {course.stopped}" if course.stopped else ""
-        reasons.append(Reason(f"waves-{word}", text + why, FAIL if word == FAILED else INCOMPLETE))
+        bad = word == FAILED and not _for_want_of_tasks(course)
+        reasons.append(Reason(f"waves-{word}", _counted(course), FAIL if bad else INCOMPLETE))
     if moved:
         reasons.append(Reason("repository-changed", "the repository changed during the run"))
     if failed:
@@ -34,6 +34,31 @@ def verdict_of(course: Course, unreported: Sequence[str], *, moved: bool, failed
     outcome = FAIL if FAIL in outcomes else INCOMPLETE if outcomes else PASS
     told = "; ".join(reason.text for reason in reasons)
     return Verdict(outcome, tuple(reasons), line=f"{outcome} ({told})" if told else outcome)
+
+
+def _counted(course: Course) -> str:
+    held = course.outcomes.values()
+    good = [o for o in held if o.status == SUCCEEDED]
+    loose = sum(not o.commit for o in good)
+    left = sum(o.reason == NOT_SELECTED for o in held)
+    return "".join(
+        (
+            f"{len(good)} of {number(len(held), 'task')} succeeded",
+            f", {loose} of them not put together yet" if loose else "",
+            f", {left} not selected" if left else "",
+            f": {course.stopped}" if course.stopped else "",
+        )
+    )
+
+
+def _for_want_of_tasks(course: Course) -> bool:
+    """Whether all that failed is the validation of what lacks tasks that nobody selected: that says nothing
+    of those that were done."""
+    left = [t.wave for t in course.manifest.tasks if course.outcomes[t.id].reason == NOT_SELECTED]
+    failed = [wave for wave in course.waves.values() if wave.status == BAD]
+    if not left or not failed or any(o.status == BAD for o in course.outcomes.values()):
+        return False
+    return all(wave.reason == "validation" and min(left) <= wave.number for wave in failed)
 
 
 def text_of(document: Mapping[str, Any], width: int = 100) -> str:

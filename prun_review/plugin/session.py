@@ -87,6 +87,10 @@ class ReviewSession:
         """What the report of a session that is not green says."""
         return failure(outcome.document)
 
+    def further(self, outcome: Outcome) -> Sequence[str]:
+        """Lines below what the review came to."""
+        return ()
+
     @property
     def not_asked(self) -> dict[str, str]:
         """The ids of the items that are not asked because of what changed, with the reason in words."""
@@ -259,5 +263,6 @@ class ReviewSession:
                 terminalreporter.write_line(f"run directory: {self.review.directory}")
         elif self.outcome is not None:
             terminalreporter.section("prun_review", "=")
-            for line in self.outcome.text.splitlines():
+            further = map(plain, self.further(self.outcome))
+            for line in (*self.outcome.text.splitlines(), *further):
                 terminalreporter.write_line(line)

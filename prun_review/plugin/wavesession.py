@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,10 @@ from prun_review.plugin.scope import Scope
 from prun_review.plugin.session import ReviewSession
 from prun_review.plugin.wavescope import Waves, place_of
 from prun_review.settings import read_settings
+from prun_review.tasks import SUCCEEDED
+from prun_review.verdict import number
 from prun_review.wavebeginning import Selection
+from prun_review.waves import NOT_SELECTED
 
 if TYPE_CHECKING:
     from prun_review.plugin.progress import Progress
@@ -86,6 +90,7 @@ class WaveSession(ReviewSession):
     def __init__(self, config: pytest.Config, run: Any, progress: Progress, waves: Waves) -> None:
         super().__init__(config, run, progress, ())
         self.node = waves.node(self.config.rootpath)
+        self.place = waves.place
         self.folder = ""
         """The directory as the run calls it; its tasks' units are named after it."""
 
@@ -96,6 +101,11 @@ class WaveSession(ReviewSession):
             self.review.stop("skipped", "every task that was selected is skipped by a mark")
             return
         super().start(proposals, workers)
+        items = {proposal.id for proposal in proposals}
+        course = self.review.course
+        # What was done before, and is no item now, is spoken of by none: the run's own end says how it is.
+        done = (name for name, held in course.outcomes.items() if held.status == SUCCEEDED)
+        self.reported |= {f"{self.folder}::{name}" for name in done} - items
 
     def unit_of(self, nodeid: str) -> str:
         """The id of the task's unit."""
@@ -104,19 +114,35 @@ class WaveSession(ReviewSession):
 
     def failure(self, outcome: Outcome) -> str:
         """How many tasks are done, and each wave that did not pass what came after its tasks."""
-        waves = (_unproven(wave) for wave in outcome.document["waves"])
+        left = [task["wave"] for task in outcome.document["tasks"] if task["reason"] == NOT_SELECTED]
+        waves = (
+            _unproven(wave, sum(number <= wave["number"] for number in left))
+            for wave in outcome.document["waves"]
+        )
         return "\n".join([outcome.verdict.line or outcome.verdict.outcome, *filter(None, waves)])
+
+    def further(self, outcome: Outcome) -> Sequence[str]:
+        """Where the run lies, and once all is done what comes next."""
+        where = shlex.quote(os.path.relpath(self.place, self.config.invocation_params.dir))
+        done = outcome.verdict.outcome == "PASS"
+        return [
+            f"run directory: {self.review.directory}",
+            *[f"Next step: prun-review integrate {where}"] * done,
+        ]
 
     def _silent_files(self, proposals: Sequence[Proposal]) -> list[str]:
         return []
 
 
-def _unproven(wave: Mapping[str, Any]) -> str:
-    """Why a wave is not what it should be although its tasks are done; empty for any other."""
+def _unproven(wave: Mapping[str, Any], left_out: int) -> str:
+    """Why a wave is not what it should be although its tasks are done; empty for any other.  ``left_out``:
+    how many tasks up to it were not selected."""
     if wave["reason"] == "validation" and wave["validation"]:  # not one that came after it, and never ran
         check = wave["validation"]
         how = check["ended_by"] or ("did not start" if check["code"] is None else f"exit {check['code']}")
         said = "".join(f"\n    {line}" for line in check["said"].splitlines()[-SHOWN:])
-        return f"wave {wave['number']}: its validation failed ({how}): {wave['names']['validation']}{said}"
+        part = f" without {number(left_out, 'task')} that nobody selected" if left_out else ""
+        command = wave["names"]["validation"]
+        return f"wave {wave['number']}: its validation failed{part} ({how}): {command}{said}"
     lines = [f"wave {wave['number']}: {review['line']}" for review in wave["reviews"]]
     return "\n".join(lines) if wave["reason"] == "panel" else ""

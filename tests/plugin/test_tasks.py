@@ -14,6 +14,16 @@ from tests.process.trees import until
 from tests.waves.wavekit import DIR, DONE, T, project, states
 
 
+MUTE = """\
+import pytest
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item):
+    return True
+"""
+"""A hook that keeps pytest from speaking of any item."""
+
+
 def task(number: int, wave: int, *deps: int, script: str = "", front: str = "") -> T:
     """One that writes a file of its own."""
     return T(number, wave, deps, script, front=front, scope=SCOPE.format(n=number))
@@ -78,6 +88,7 @@ def test_a_failed_task_fails_its_item_skips_what_needs_it_and_all_else_goes_on(
     assert middle.asked() == ["task-002", "task-004"]
     assert "3 of 5 tasks taken over" in ran.out
     assert "STATUS: COMPLETED\n" in ran.out
+    assert f"run directory: {middle.runs()[-1]}\nNext step: prun-review integrate {DIR}\n" in ran.out
 
 
 def test_all_done_is_green_and_known_to_pytest_by_the_ids_of_the_tasks(two: Waving) -> None:
@@ -123,6 +134,40 @@ def test_the_last_failed_task_is_selected_and_what_it_needs_is_taken_over(middle
     assert ran.outcomes() == {"task-002": "FAILED"}
     assert middle.asked() == ["task-002"]
     assert ran.code == 1
+    assert f"run directory: {middle.runs()[-1]}\n" in ran.out
+    assert "Next step" not in ran.out
+
+
+def test_what_was_done_before_needs_no_item_for_the_whole_to_be_green_and_all_else_does(
+    tmp_path: Path,
+) -> None:
+    made = project(tmp_path, task(1, 1), task(2, 2, script="exit 1"), task(3, 3))
+    with waving(made) as pytest_in:
+        assert pytest_in.run(DIR).code == 1
+        made.script(2, f"echo 2 > task-002.txt; {DONE}")
+        (made.root / "conftest.py").write_text(MUTE)
+        # Those whose report is lost were items, and count as such even where they were done before.
+        ran = pytest_in.run(*ids([1, 2]), "--prun-resume")
+        assert ran.code == 1
+        assert f"INCOMPLETE (no report spoke of {DIR}::task-001-part)" in ran.out
+        (made.root / "conftest.py").unlink()
+        pytest_in.forget()
+        for arguments in (("--lf",), ("-k", "003", "-n", "2")):
+            ran = pytest_in.run(DIR, *arguments, "--prun-resume")
+            assert (ran.code, ran.counts["passed"], "STATUS: COMPLETED\n" in ran.out) == (0, 1, True), ran.out
+        assert pytest_in.asked() == []
+
+
+def test_a_validation_without_all_tasks_of_its_wave_says_nothing_of_those_that_were_done(
+    tmp_path: Path,
+) -> None:
+    made = project(tmp_path, task(1, 1), task(2, 1), task(3, 2), validation={1: "test -f task-002.txt"})
+    with waving(made) as pytest_in:
+        ran = pytest_in.run(DIR, "-k", "001")
+    assert (ran.code, ran.counts) == (1, {"passed": 1, "failed": 1, "deselected": 2})
+    assert "INCOMPLETE (1 of 3 tasks succeeded, 2 not selected)" in ran.out
+    told = "wave 1: its validation failed without 1 task that nobody selected (exit 1): test -f task-002.txt"
+    assert told in ran.out
 
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")])
