@@ -26,6 +26,7 @@ class Fault:
     text: str
     mended: bool = False
     """The value is usable all the same."""
+    remedy: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +50,11 @@ def read(text: str) -> Located:
     for violation in violations:
         # Of a key that stands twice the second one is the slip.
         places = last if violation.code == "duplicate-key" else first
-        line = _broken_line(text) if violation.code == "not-json" else _nearest(places, violation.where)
+        if violation.code == "not-json":
+            faults.append(_broken(text, violation.text))
+            continue
         told = f"{violation.where}: {violation.text}" if violation.where else violation.text
+        line = _nearest(places, violation.where)
         faults.append(Fault(violation.code, line, told, violation.code in MENDED))
     return Located(value, tuple(faults), first)
 
@@ -61,12 +65,18 @@ def _nearest(places: Mapping[str, int], where: str) -> int:
     return places.get(where, 1)
 
 
-def _broken_line(text: str) -> int:
+def _broken(text: str, told: str) -> Fault:
+    """Where a text stops being JSON; ``told`` where that cannot be said better."""
     try:
         json.loads(text, parse_int=str, parse_float=str)
     except json.JSONDecodeError as error:
-        return error.lineno
-    return 1
+        said = f"{error.msg[:1].lower()}{error.msg[1:]}"
+        told = (
+            f"it is no JSON: {said} (column {error.colno})" if text.strip() else "it is no JSON: it is empty"
+        )
+        remedy = "look there and just before it for a comma, a quote or a bracket: one too many, or missing"
+        return Fault("not-json", error.lineno, told, remedy=remedy if text.strip() else "")
+    return Fault("not-json", 1, told)
 
 
 def _lines(text: str) -> tuple[dict[str, int], dict[str, int]]:

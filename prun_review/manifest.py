@@ -29,20 +29,21 @@ def read(directory: Directory) -> tuple[Manifest | None, tuple[Problem, ...]]:
     files = Files(directory, problems)
     held = _task_files(files)
     listing = wavelists.read(files.text(MANIFEST), held, directory.path, problems)
+    # Of a manifest that cannot be read nothing more is known that could be wrong.
+    rules = Problems() if listing.broken else problems
     shelf = Shelf.of(held)
     joined = [
-        taskmaking.make(listed, shelf.find(listed, problems), directory.path, problems)
-        for listed in listing.tasks
+        taskmaking.make(listed, shelf.find(listed, rules), directory.path, rules) for listed in listing.tasks
     ]
-    _take_over(joined, held, problems)
-    joined = list(taskrules.unique(joined, problems))
+    _take_over(listing, joined, held, problems)
+    joined = list(taskrules.unique(joined, rules))
     if not joined:
-        problems.error("no-tasks", listing.file or TASKS, None, "there is no task to run")
+        _nothing(listing, files, directory.path, problems)
         return None, problems.sorted()
-    joined = _related(listing, joined, problems)
-    prompts = taskmaking.prompts(joined, files, directory.path, problems)
+    joined = _related(listing, joined, rules)
+    prompts = taskmaking.prompts(joined, files, directory.path, rules)
     joined = [_asked(each, *prompts[each.task.id]) for each in joined]
-    taskmaking.unfiled(joined, problems)
+    taskmaking.unfiled(joined, rules)
     manifest = _manifest(directory.path, listing, _waves(listing, joined, problems))
     return replace(manifest, digest=files.digest()), problems.sorted()
 
@@ -58,25 +59,38 @@ def _task_files(files: Files) -> Mapping[str, TaskFile]:
     return held
 
 
-def _take_over(joined: Sequence[Joined], held: Mapping[str, TaskFile], problems: Problems) -> None:
-    """Tell the faults of all task files that are used, and name the others."""
+def _take_over(
+    listing: Listing, joined: Sequence[Joined], held: Mapping[str, TaskFile], problems: Problems
+) -> None:
+    """Tell the faults of all task files that are used, or may be, and name the others."""
     used = {each.file.name for each in joined if each.file}
     for name, file in held.items():
-        if name in used:
+        if name in used or not listing.whole:
             problems.take_over(file.fields.problems)
         else:
             told = "no task of the manifest means this task file"
             problems.warning("unlisted-task", name, file.line_of("id"), told)
 
 
+def _nothing(listing: Listing, files: Files, directory: str, problems: Problems) -> None:
+    """Tell that there is nothing to run."""
+    if listing.file or files.below(TASKS):
+        problems.error("no-tasks", listing.file or TASKS, None, "there is no task to run")
+        return
+    told = f"there is neither {MANIFEST} nor {TASKS}/ with task files in {directory}"
+    problems.error("no-tasks", ".", None, told, f"name a directory that holds {MANIFEST} or {TASKS}/")
+
+
 def _related(listing: Listing, joined: Sequence[Joined], problems: Problems) -> list[Joined]:
     """The tasks with their dependencies; all that must hold between them is checked."""
-    taskrules.numbers(listing, joined, problems)
+    # What is missing may only have been written in a way that was told already.
+    unsure = problems if listing.whole else Problems()
+    taskrules.numbers(listing, joined, unsure)
     taskrules.same_waves(joined, problems)
     taskrules.agents(joined, problems)
-    taskrules.counts(listing.fields, joined, len({each.task.wave for each in joined}), problems)
+    taskrules.counts(listing.fields, joined, len({each.task.wave for each in joined}), unsure)
     scoperules.check(joined, problems)
-    deps = taskrules.dependencies(joined, problems)
+    deps = taskrules.dependencies(joined, unsure)
     return [replace(each, task=replace(each.task, deps=deps[each.task.id])) for each in joined]
 
 

@@ -46,7 +46,9 @@ def check(joined: Sequence[Joined], problems: Problems) -> None:
     own = [stake for stake in stakes if stake.entry.kind != BOUNDARY]
     own.sort(key=lambda stake: stake.joined.task.wave)
     for _, wave in groupby(own, key=lambda stake: stake.joined.task.wave):
-        _side_by_side(list(wave), problems)
+        held = list(wave)
+        _side_by_side(held, problems)
+        _parts(held, problems)
     _created([stake for stake in own if stake.entry.kind == CREATE], problems)
     for each in joined:
         _boundary([stake for stake in stakes if stake.joined is each], problems)
@@ -70,6 +72,25 @@ def _side_by_side(stakes: Sequence[_Stake], problems: Problems) -> None:
         if both == {MODIFY}:
             remedy += " (or its own parts: file.py::Class)"
         problems.error(code, other.file, other.entry.line, _beside(one, other, how), remedy)
+
+
+def _parts(stakes: Sequence[_Stake], problems: Problems) -> None:
+    """A warning for each file of which several tasks of a wave have parts: nobody looks at parts."""
+    files: dict[str, list[_Stake]] = {}
+    for stake in stakes:
+        if stake.entry.target.symbol:
+            files.setdefault(stake.entry.target.pattern, []).append(stake)
+    for pattern, parts in files.items():
+        ids = list(dict.fromkeys(stake.joined.task.id for stake in parts))
+        if len(ids) > 1:
+            more = f" and {len(ids) - 3} more" if len(ids) > 3 else ""
+            told = (
+                f"{', '.join(ids[:3])}{more} have parts of {pattern} in the same wave; whether each keeps to"
+            )
+            told += " its own is not looked at, only whether their changes can be put together"
+            remedy = "put the tasks into different waves where that matters"
+            last = parts[-1]
+            problems.warning("scope-parts", last.file, last.entry.line, told, remedy)
 
 
 def _beside(one: _Stake, other: _Stake, how: str) -> str:

@@ -6,6 +6,7 @@ below it.
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -21,11 +22,17 @@ _WORD = re.compile(
     r"\s*(?:[-*+]\s+)?\**\s*(create|modify|boundary|boundaries)\b\s*\**\s*:(?:\*+(?=\s|$))?(.*)", re.I
 )
 _OTHER = re.compile(r"\s*(?:[-*+]\s+)?\**[A-Za-z][A-Za-z ]*\**:\**\s")
+_HEAD = re.compile(
+    r"\s*(?:[-*+]\s+)?\**([A-Za-z]+)\**:\**\s+(?:`?([\w.{}*-]+/\S*|[\w*-]+\.\w+)`?\s*(?:,.*)?)?$"
+)
+"""A word as :data:`CREATE` is one, and either nothing or paths behind it: no prose."""
 _SUBHEADING = re.compile(r"#{3,}\s+\**(create|modify|boundary|boundaries)\b.*", re.I)
 _BULLET = re.compile(r"\s*[-*+]\s+")
 _COMMENT = re.compile(r"(?:^|\s)#.*$|<!--.*?-->")
 _CODE = re.compile(r"`([^`]+)`")
 _ASIDE = re.compile(r"\s+(?:[-(]|--|\u2013|\u2014|->|=>|\u2192).*$")
+_NEAR = 0.7
+"""Likeness from which a word counts as a slip of another one."""
 _NOTHING = frozenset({"none", "n/a", "na", "-", "nothing", "(none)", "[]", "\u2014"})
 
 
@@ -61,6 +68,12 @@ def read(lines: Sequence[tuple[int, str]]) -> tuple[tuple[Entry, ...], tuple[Fau
             said = error.message if isinstance(error, BriefError) else str(error)
             remedy = "write it relative to the root of the project, with forward slashes and without '..'"
             faults.append(Fault("error", "bad-scope", line, f"{kind}: {said}", remedy))
+    for line, text in lines:
+        if word := _unknown(text):
+            said = f"{word}: is no word of a scope, so nothing of it counts"
+            faults.append(
+                Fault("warning", "scope-word", line, said, f"write {CREATE}, {MODIFY} or {BOUNDARY}")
+            )
     first = {(entry.kind, entry.target): entry for entry in reversed(entries)}
     return tuple(entry for entry in entries if first[entry.kind, entry.target] is entry), tuple(faults)
 
@@ -71,6 +84,15 @@ def scope_of(entries: Sequence[Entry]) -> Scope:
         kind: tuple(e.target.pattern for e in entries if e.kind == kind) for kind in (CREATE, BOUNDARY)
     }
     return Scope(patterns[CREATE], tuple(e.target for e in entries if e.kind == MODIFY), patterns[BOUNDARY])
+
+
+def _unknown(line: str) -> str:
+    """The word of a line that looks as if it stood for a kind of scope, and is none; empty for others."""
+    found = None if _WORD.match(line) else _HEAD.match(f"{_COMMENT.sub('', line)} ")
+    if not found:
+        return ""
+    near = difflib.get_close_matches(found[1].upper(), (CREATE, MODIFY, BOUNDARY), 1, _NEAR)
+    return found[1] if found[2] or near or found[1].isupper() else ""
 
 
 def _items(lines: Sequence[tuple[int, str]]) -> Iterator[tuple[str, int, str]]:

@@ -9,6 +9,7 @@ What a manifest says of packages to install (``dependencies``) is not read: noth
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 from prun_review import jsonplaces
 from prun_review.manifestfields import Fields, Problems
 from prun_review.manifestfiles import MANIFEST, TASKS, below
-from prun_review.strictjson import pointer
+from prun_review.strictjson import pointer, shown
 from prun_review.taskfiles import TaskFile
 from prun_review.taskids import short
 
@@ -34,6 +35,10 @@ META_KEYS = (
     *("tech_spec", "generated_at", "created_at", "total_tasks", "total_waves", "max_parallel"),
     *("critical_path", "sources", "generator", "version"),
 )
+_EXAMPLES = {
+    "waves": '{"number": 1, "tasks": [{"id": "task-001-users"}]}',
+    "tasks": '{"id": "task-001-users"}',
+}
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,13 @@ class Listing:
     waves: tuple[ListedWave, ...] = ()
     spec: str = ""
     sources: Mapping[str, str] = field(default_factory=dict)
+    whole: bool = True
+    """Whether all of it could be understood: else more tasks are meant than these."""
+
+    @property
+    def broken(self) -> bool:
+        """Whether there is a manifest of which nothing could be understood."""
+        return bool(self.file) and not self.fields.values and not self.whole
 
 
 def read(text: str | None, files: Mapping[str, TaskFile], directory: str, problems: Problems) -> Listing:
@@ -83,16 +95,19 @@ def read(text: str | None, files: Mapping[str, TaskFile], directory: str, proble
     located = jsonplaces.read(text)
     for fault in located.faults:
         tell = problems.warning if fault.mended else problems.error
-        tell(fault.code, MANIFEST, fault.line, fault.text)
+        tell(fault.code, MANIFEST, fault.line, fault.text, fault.remedy)
     value = located.value
     if not isinstance(value, dict):
         if not any(fault.code in ("not-json", "too-deep") for fault in located.faults):
-            problems.error("wrong-type", MANIFEST, 1, "the manifest must be an object")
+            remedy = 'it begins with {"tech_spec_id": "TS-...", "waves": ['
+            problems.error("wrong-type", MANIFEST, 1, "the manifest must be an object", remedy)
         value = None
 
     fields = Fields(value or {}, MANIFEST, _below(located, ""), problems, "the manifest")
     if value is None:
-        return Listing(MANIFEST, "none", fields, _of_files(tuple(files), files, problems, {}))
+        told = Problems()  # what would be said of waves that nobody understood is of no use
+        tasks = _of_files(tuple(files), files, told, {})
+        return Listing(MANIFEST, "none", fields, tasks, whole=False)
     return _listing(fields, located, files, directory, problems)
 
 
@@ -112,14 +127,16 @@ def _listing(
     _required(fields, old, problems)
     spec = fields.text("tech_spec_id")
     waves: tuple[ListedWave, ...] = ()
+    whole = True
     if old:
         spec = spec or fields.table("tech_spec").text("id")
         tasks = _old(fields, files, directory, problems)
     elif fields.has("waves"):
-        waves, tasks = _waves(fields, located, problems)
+        waves, tasks, whole = _waves(fields, located, problems)
     else:
         tasks = _of_files(tuple(files), files, problems, {})
-    return Listing(MANIFEST, _variant(fields, tasks, old), fields, tasks, waves, spec, _sources(fields, old))
+    variant, sources = _variant(fields, tasks, old), _sources(fields, old)
+    return Listing(MANIFEST, variant, fields, tasks, waves, spec, sources, whole)
 
 
 def _required(fields: Fields, old: bool, problems: Problems) -> None:
@@ -156,9 +173,10 @@ def _sources(fields: Fields, old: bool) -> Mapping[str, str]:
 
 def _waves(
     fields: Fields, located: jsonplaces.Located, problems: Problems
-) -> tuple[tuple[ListedWave, ...], tuple[Listed, ...]]:
+) -> tuple[tuple[ListedWave, ...], tuple[Listed, ...], bool]:
     waves, tasks = [], []
-    for index, value, line in _objects(fields, "waves", located, problems):
+    listed, whole = _objects(fields, "waves", located, problems)
+    for index, value, line in listed:
         where = f"waves/{index}"
         wave = Fields(
             value, MANIFEST, _below(located, f"/{where}"), problems, f"wave {index + 1} of the list"
@@ -169,7 +187,9 @@ def _waves(
             problems.error("missing-field", MANIFEST, line, f"{wave.what} has no number")
         number = index + 1 if number is None else number
         waves.append(ListedWave(number, wave.lines("number") or line, wave))
-        for at, task, place in _objects(wave, "tasks", located, problems, where):
+        held, all_of_it = _objects(wave, "tasks", located, problems, where)
+        whole = whole and all_of_it
+        for at, task, place in held:
             lines = _below(located, f"/{where}/tasks/{at}")
             entry = Fields(task, MANIFEST, lines, problems, f"task {at + 1} of wave {number}")
             entry.known(TASK_KEYS)
@@ -177,26 +197,32 @@ def _waves(
             if not name:
                 problems.error("missing-field", MANIFEST, place, f"{entry.what} has no id")
             tasks.append(Listed(name, number, entry, lines("id") or place))
-    return tuple(waves), tuple(task for task in tasks if task.id)
+    known = tuple(task for task in tasks if task.id)
+    return tuple(waves), known, whole and len(known) == len(tasks)
 
 
 def _objects(
     fields: Fields, key: str, located: jsonplaces.Located, problems: Problems, above: str = ""
-) -> Sequence[tuple[int, Mapping[str, Any], int | None]]:
-    """The objects of a list with index and line; a fault for everything else in it."""
+) -> tuple[Sequence[tuple[int, Mapping[str, Any], int | None]], bool]:
+    """The objects of a list with index and line, and whether these are all; a fault for everything else in
+    it.  The id of a task in place of the task is a fault and is understood."""
     value = fields.values.get(key)
     if not isinstance(value, list):
         fields.wrong(key, "a list", value)
-        return []
-    found = []
+        return [], False
+    found: list[tuple[int, Mapping[str, Any], int | None]] = []
     for index, item in enumerate(value):
         line = located.lines.get(pointer(f"/{above}/{key}" if above else f"/{key}", index))
         if isinstance(item, dict):
             found.append((index, item, line))
-        else:
-            told = f"{fields.what}: item {index + 1} of {key} must be an object"
-            problems.error("wrong-type", MANIFEST, line, told)
-    return found
+            continue
+        an_id = key == "tasks" and isinstance(item, str) and bool(item.strip())
+        if an_id:
+            found.append((index, {"id": item}, line))
+        told = f"{fields.what}: item {index + 1} of {key} must be an object, and is {shown(item)}"
+        remedy = f"write {json.dumps({'id': item})}" if an_id else f"write {_EXAMPLES[key]}"
+        problems.error("wrong-type", MANIFEST, line, told, remedy)
+    return found, len(found) == len(value)
 
 
 def _below(located: jsonplaces.Located, where: str) -> Callable[[str], int | None]:

@@ -79,7 +79,7 @@ def _counts(found: Manifest | None, problems: Sequence[Problem]) -> str:
     told = f"{number(_of(problems, 'error'), 'error')}, {number(_of(problems, 'warning'), 'warning')}"
     if found is None:
         return f"{told}; nothing to run"
-    prompts = sum(not task.prompt_file for task in found.tasks)
+    prompts = sum(bool(task.task_file) and not task.prompt_file for task in found.tasks)
     built = f", {number(prompts, 'prompt')} built" if prompts else ""
     spec = f" of {one_line(found.spec, 60)}" if found.spec else ""
     return f"{told}; {number(len(found.tasks), 'task')} in {number(len(found.waves), 'wave')}{spec}{built}"

@@ -58,7 +58,7 @@ agent: python-experts:api-expert
 - library/readers/views.py (two views)
 
 **MODIFY**:
-- config/urls.py::readers
+- config/readers.py::readers
 
 **BOUNDARY**:
 - library/books/*

@@ -192,12 +192,15 @@ def test_nothing_to_run_is_no_manifest_and_an_error(files: dict[str, str]) -> No
 
 
 def test_a_manifest_that_is_no_json_still_lets_the_task_files_be_checked() -> None:
-    files = {**sound(), M: '{\n "waves": [\n  {,}\n ]\n}', L: LOANS.replace("task-001, ", "task-008, ")}
-    found, problems = read(files)
+    files = {**sound(), M: '{\n "waves": [\n  {,}\n ]\n}', L: LOANS.replace("task-001, ", "1, ")}
+    found, problems = read({**files, R: READERS.replace("wave: 1\n", "")})
     assert found is not None
-    assert {("not-json", M, 3), ("unknown-dependency", L, line_of(LOANS, "deps:"))} <= {
-        (p.code, p.file, p.line) for p in problems
-    }
+    assert [(p.code, p.file, p.line) for p in problems] == [  # and nothing that only waves could tell
+        ("not-json", M, 3),
+        ("wrong-type", L, line_of(LOANS, "deps:")),
+    ]
+    assert "column 4" in problems[0].text
+    assert "comma" in problems[0].remedy
 
 
 @pytest.mark.parametrize(
@@ -356,17 +359,29 @@ SPOILED = [
         None,
         None,
     ),
-    (B, "config/urls.py::books", "config/urls.py", "scope-nested", "error", None, "config/urls.py"),
+    (B, "config/urls.py::books", "config/readers.py", "scope-nested", "error", None, "config/readers.py"),
     (
         B,
         "config/urls.py::books",
-        "config/urls.py::readers.list",
+        "config/readers.py::readers.list",
         "scope-nested",
         "error",
         None,
         "readers.list",
     ),
-    (B, "config/urls.py::books", "config/urls.py::readers", "scope-overlap", "error", None, "is the same as"),
+    (
+        B,
+        "config/urls.py::books",
+        "config/readers.py::readers",
+        "scope-overlap",
+        "error",
+        None,
+        "is the same as",
+    ),
+    (B, "config/urls.py::books", "config/readers.py::x", "scope-parts", "warning", None, "is not looked at"),
+    (B, "MODIFY: config", "CHANGE: config", "scope-word", "warning", "CHANGE", "nothing of it counts"),
+    (R, "**MODIFY**:", "**UPDATE**:", "scope-word", "warning", "UPDATE", "nothing of it counts"),
+    (B, "MODIFY: config", "Modifies: config", "scope-word", "warning", "Modifies", None),
     (B, "config/urls.py::books", "library/readers", "scope-nested", "error", None, "holds or lies in"),
     (B, "config/urls.py::books", "library/*/models.py", "scope-nested", "error", None, "holds or lies in"),
     (B, "config/urls.py::books", "library/r*/m*.py", "scope-nested", "error", None, "holds or lies in"),
@@ -421,7 +436,7 @@ SPOILED = [
         "no path",
     ),
     (B, "library/loans/*,", "library/x.py::A,", "scope-symbol", "warning", "BOUNDARY", "only MODIFY"),
-    (B, "CREATE: library", "OTHERS: library", None, "", None, None),
+    (B, "CREATE: library", "OTHERS: library", "scope-word", "warning", "OTHERS", "nothing of it counts"),
 ]
 
 
@@ -448,12 +463,12 @@ def test_a_spoiled_line_is_told_at_that_line(
 
 
 def test_the_scope_of_another_task_is_told_at_the_later_place_and_names_the_earlier() -> None:
-    files = {**sound(), R: READERS.replace("config/urls.py::readers", "config/urls.py")}
+    files = {**sound(), R: READERS.replace("config/readers.py::readers", "config/urls.py")}
     _, problems = read(files)
     place = f"tasks/task-001-books.md:{line_of(BOOKS, 'MODIFY')}"
     assert [str(p) for p in problems] == [
-        f"{R}:{line_of(READERS, 'urls.py::')}: error: [scope-nested] MODIFY config/urls.py holds or lies in "
-        f"MODIFY config/urls.py::books of 'task-001-books' in the same wave, at {place}"
+        f"{R}:{line_of(READERS, 'readers.py::')}: error: [scope-nested] MODIFY config/urls.py holds or lies "
+        f"in MODIFY config/urls.py::books of 'task-001-books' in the same wave, at {place}"
     ]
 
 
@@ -475,7 +490,7 @@ def test_a_boundary_may_take_something_out_of_the_own_scope(wall: str) -> None:
 
 
 def test_scopes_of_one_wave_are_compared_in_whatever_order_tasks_are_listed() -> None:
-    files = {**sound(), M: variant_d(files=[B, L, R]), R: READERS.replace("urls.py::readers", "urls.py")}
+    files = {**sound(), M: variant_d(files=[B, L, R]), R: READERS.replace("readers.py::readers", "urls.py")}
     assert codes(read(files)[1]) == ["scope-nested"]
 
 
@@ -809,3 +824,31 @@ def test_spoiled_task_files_are_told_and_nothing_is_raised(places: list[int], pi
     found, problems = read({**sound(), B: text})
     assert found is not None
     assert all(p.line is None or 1 <= p.line <= max(text.count("\n"), 40) + 1 for p in problems)
+
+
+def test_a_task_that_is_listed_by_its_id_alone_is_told_and_known() -> None:
+    waves = [{**wave, "tasks": [task["id"] for task in wave["tasks"]]} for wave in MANIFEST["waves"]]
+    text = manifest_of(waves=waves)
+    found, problems = read({**sound(), M: text, L: LOANS.replace("timeout: 1200", "timeout: -1")})
+    assert found is not None
+    assert [task.id for task in found.tasks] == [task["id"] for w in MANIFEST["waves"] for task in w["tasks"]]
+    assert [(p.code, p.file, p.line, p.remedy) for p in problems] == [
+        *(
+            ("wrong-type", M, line_of(text, name), f'write {{"id": "{name}"}}')
+            for name in (task.id for task in found.tasks)
+        ),
+        ("wrong-type", L, line_of(LOANS, "timeout"), ""),
+    ]
+
+
+@pytest.mark.parametrize("item", [7, None, [], {"agent": "api-expert"}])
+def test_what_follows_from_a_task_that_cannot_be_read_is_not_told(item: Any) -> None:
+    value = json.loads(manifest_of())
+    value["waves"][0]["tasks"][0] = item
+    _, problems = read({**sound(), M: json.dumps(value)})
+    assert [p.code for p in problems] == ["missing-field" if isinstance(item, dict) else "wrong-type"]
+
+
+def test_the_words_of_a_scope_are_no_prose() -> None:
+    prose = "Note: see docs/urls.md for more\nOwner of it: library/x.py\n\nReasons:\n- it is so\n"
+    good({**sound(), B: BOOKS.replace("\n## Requirements", f"\n{prose}\n## Requirements")})

@@ -164,7 +164,11 @@ def test_two_hundred_tasks_of_ten_waves_are_sound(tmp_path: Path) -> None:
         tasks = []
         for number in range((wave - 1) * 20 + 1, wave * 20 + 1):
             deps = f"[task-{number - 20:03d}, task-001]" if wave > 1 else "[]"
-            text = BOOKS.replace("task-001", f"task-{number:03d}").replace("books", f"m{number}")
+            text = (
+                BOOKS.replace("config/urls", f"config/{number}")
+                .replace("task-001", f"task-{number:03d}")
+                .replace("books", f"m{number}")
+            )
             text = text.replace("blocks: [task-003]\n", "").replace("wave: 1", f"wave: {wave}")
             files[f"tasks/task-{number:03d}-m{number}.md"] = text.replace("deps: []", f"deps: {deps}")
             tasks.append({"id": f"task-{number:03d}-m{number}", "agent": "api-expert"})

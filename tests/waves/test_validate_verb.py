@@ -148,3 +148,18 @@ def test_foreign_text_is_inert(project: Path) -> None:
     assert "unknown-agent" in out
     _, out, _ = call("validate", D, "--json", cwd=project)
     assert "\x1b" not in out
+
+
+def test_a_folder_that_is_no_directory_of_waves_is_told_as_such(project: Path) -> None:
+    (project / "panels").mkdir()
+    status, out, _ = call("validate", "panels", cwd=project)
+    assert (status, out.splitlines()[0]) == (
+        1,
+        "panels: error: [no-tasks] there is neither manifest.json nor tasks/ with task files in panels",
+    )
+
+
+def test_a_prompt_without_its_task_file_is_not_counted_as_built(project: Path) -> None:
+    (project / D / "tasks/task-002-readers.md").unlink()
+    status, out, _ = call("validate", D, cwd=project)
+    assert (status, out.splitlines()[-1][-16:]) == (1, " 2 prompts built")
