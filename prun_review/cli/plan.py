@@ -1,4 +1,5 @@
-"""``prun-review plan [PATH...]``: what ``pytest panels/`` would ask whom, and what it may cost.
+"""``prun-review plan [PATH...]``: what ``pytest panels/`` would ask whom, and what it may cost; of a
+directory of waves, or of tasks in one (``DIR::task-001``), who does what.
 
 Collects the probes as pytest would and dispatches nothing, starts no program and reads no key.
 """
@@ -30,7 +31,9 @@ def register(subparsers: Any) -> None:
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "plan", help="show what would be asked of whom, and the cost range", description=__doc__
     )
-    parser.add_argument("paths", nargs="*", metavar="PATH", help="panels, probe files, node ids")
+    parser.add_argument(
+        "paths", nargs="*", metavar="PATH", help="panels, probe files, node ids, or a directory of waves"
+    )
     register_asking(parser)
     register_waves(parser)
     parser.add_argument("--prompts", action="store_true", help="print every prompt in full")
@@ -60,8 +63,11 @@ def run(args: argparse.Namespace) -> int:
     """Print the plan; 0 when every brief can be built, 1 when one cannot."""
     import pytest
 
+    from prun_review.cli import planwaves
     from prun_review.settings import read_settings
 
+    if found := planwaves.named(args.paths):
+        return planwaves.run(*found, args, [*asking(args), *waves(args), *["-k"] * bool(args.k)])
     paths = list(args.paths) or [str(p) for p in panels(*read_settings(Path.cwd()))]
     options = ["--collect-only", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *STARTED, *asking(args)]
     options += waves(args)

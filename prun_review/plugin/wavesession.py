@@ -90,6 +90,7 @@ class WaveSession(ReviewSession):
     def __init__(self, config: pytest.Config, run: Any, progress: Progress, waves: Waves) -> None:
         super().__init__(config, run, progress, ())
         self.node = waves.node(self.config.rootpath)
+        self.run = run
         self.place = waves.place
         self.folder = ""
         """The directory as the run calls it; its tasks' units are named after it."""
@@ -102,7 +103,7 @@ class WaveSession(ReviewSession):
             return
         super().start(proposals, workers)
         items = {proposal.id for proposal in proposals}
-        course = self.review.course
+        course = self.run.course
         # What was done before, and is no item now, is spoken of by none: the run's own end says how it is.
         done = (name for name, held in course.outcomes.items() if held.status == SUCCEEDED)
         self.reported |= {f"{self.folder}::{name}" for name in done} - items

@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from tests.plugin.conftest import ONE, Project, payload, project
+from tests.waves.wavekit import DIR, T
+from tests.waves.wavekit import project as waves
 
 __all__ = ["project"]
 
@@ -146,3 +149,29 @@ def test_what_it_does_not_know_leads_to_its_own_help(
     assert (done.returncode, done.stdout) == (2, "")
     assert f"prun-review plan: {told}" in done.stderr
     assert done.stderr.endswith("remedy: prun-review plan --help\n")
+
+
+def test_of_a_directory_of_waves_who_does_what_and_what_is_sent(tmp_path: Path) -> None:
+    made = waves(tmp_path, T(1, 1, scope="## Scope\nCREATE: one.txt"), T(2, 2, [1]))
+
+    def said(*args: str) -> tuple[int, str, str]:
+        argv = [sys.executable, "-m", "prun_review", "plan", *args]
+        done = subprocess.run(argv, cwd=made.root, capture_output=True, text=True, timeout=60, check=False)
+        return done.returncode, done.stdout, done.stderr
+
+    code, out, err = said(DIR)
+    assert (code, err) == (0, "")
+    assert out.splitlines() == [
+        f"hand       {DIR}::task-001-part",
+        "           wave 1, access write, at most 7200 s",
+        f"hand       {DIR}::task-002-part",
+        "           wave 2, access write, at most 7200 s, after task-001-part",
+    ]
+    code, out, _ = said("--prompts", f"{DIR}/::task-001")
+    assert (code, "task-002" in out) == (0, False)
+    for words in ("Part 1", "one.txt", ".claude-task-complete", "throwaway copy"):
+        assert words in out
+    assert "there are: task-001-part, task-002-part" in said(f"{DIR}::task-9")[2]
+    code, _, err = said(DIR, "--executors", "hand")
+    assert (code, f"prun-review run {DIR} --dry-run" in err) == (2, True)
+    assert not (made.root / ".prun").exists()

@@ -13,7 +13,6 @@ from tests.plugin.waving import SCOPE, Waving, commit, ids, waving
 from tests.process.trees import until
 from tests.waves.wavekit import DIR, DONE, T, project, states
 
-
 MUTE = """\
 import pytest
 
