@@ -57,7 +57,7 @@ def test_the_answers_are_read() -> None:
     assert (judged.violations, judged.salvage) == ((), ())
     assert judged.answer is not None
     files = ("library/loans/models.py",)
-    assert judged.answer.claim == Claim(True, files, 4, 4, 0, validation_passed=None, summary="Loans.")
+    assert judged.answer.claim == Claim(True, files, 4, 4, 0, validation_passed=True, summary="Loans.")
     payload = json.loads(block("**For a probe", "json"))
     judged = judge_answer(
         payload=payload, text="", contract=Contract("change"), kind=KINDS["change"], slug="u"
