@@ -30,6 +30,8 @@ UNDER_WAY = (
     "sequencer",
 )
 """What is there while somebody merges, picks, reverts, bisects or rebases."""
+BY_ITSELF = "refs/prefetch/"
+"""Where ``git maintenance`` fetches to in the background, so that nothing that others see changes."""
 CAP = 64 << 20
 """Bytes of one file that are looked at, from its end."""
 
@@ -61,7 +63,7 @@ def repository_state(repo: Path, *, index: bool = False) -> RepositoryState:
         configuration["what it includes"] = hashlib.sha256(effective).hexdigest()
     if b"include" in text or b"hookspath" in text:
         hooks |= _hooks_elsewhere(repository)
-    refs = git.refs(repository)
+    refs = {name: to for name, to in git.refs(repository).items() if not name.startswith(BY_ITSELF)}
     told = {**refs, **under_way, "HEAD": f"{refs.get('HEAD', '')} {head}"}
     return RepositoryState(told, configuration, hooks, _staged(repository) if index else {})
 

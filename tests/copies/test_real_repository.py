@@ -42,6 +42,7 @@ NOTHING = (
         ": > .git/index.lock; rm .git/index.lock",
         "git rev-parse HEAD > .git/ORIG_HEAD",
         "echo x > .git/FETCH_HEAD",
+        "git update-ref refs/prefetch/remotes/origin/main HEAD",
     ),
     "echo edited >> src/a.py",
 )
