@@ -245,6 +245,8 @@ class Outcome:
     """The last one that opened it again, or ended it; None where there was none."""
     asked: str = ""
     """sha256 over the task as it was when it was dispatched; empty before."""
+    notes: tuple[str, ...] = ()
+    """What its worker says of files and its copy does not bear out, in words; no failure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,6 +263,10 @@ class Review:
     """PASS, FAIL or INCOMPLETE."""
     line: str
     """The verdict in one line."""
+    findings: tuple[str, ...] = ()
+    """The first of those that block: severity, ``file:line`` and title."""
+    report: str = ""
+    """Its report, relative to the trusted root; empty where there is none."""
 
 
 @dataclass(frozen=True, slots=True)

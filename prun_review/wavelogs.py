@@ -19,6 +19,7 @@ from prun_review.model import Result, Unit
 from prun_review.planning import slug_of
 from prun_review.renderers.escape import plain
 from prun_review.tasks import SUCCEEDED, Outcome, Task
+from prun_review.waveunits import notes
 
 FOLDER = "logs"
 TAIL = 20_000
@@ -101,6 +102,7 @@ def _told(result: Result, attempts: Path) -> Iterator[str]:
         yield f"\n[what it changed]{'' if patch.files else ' nothing'}"
         yield from (f"{file.status} {file.path} +{file.added} -{file.deleted}" for file in patch.files)
         yield from (f"breach {breach.code} {breach.path}: {breach.text}" for breach in patch.breaches)
+    yield from (f"note: {text}" for text in notes(result))
     for check in result.checks:
         how = "passed" if check.ok else f"failed ({check.ended_by or check.code})"
         yield f"\n[we ran: {check.command}] {how}"

@@ -23,12 +23,15 @@ from prun_review.errors import PrunError, TreeError
 from prun_review.gate import for_gate_command
 from prun_review.integrating import change_of, join
 from prun_review.model import Verdict
+from prun_review.renderers import view
 from prun_review.scratch import Scratch
 from prun_review.tasks import Course, Outcome, Review, Scope, Wave
 from prun_review.vault import SUBMODULE, Vault
 from prun_review.wavesteps import of, written
 
 PASS, INCOMPLETE = "PASS", "INCOMPLETE"
+SHOWN = 3
+"""Most findings told of a review that did not pass."""
 _SETTINGS = {"core.bare": "false", "core.longpaths": "true", "core.logAllRefUpdates": "false"}
 
 
@@ -144,12 +147,21 @@ def _review(vault: Vault, piece: Piece, blank: Review, ask: Ask, within: str, st
         return replace(blank, line=f"{INCOMPLETE} (there is no review: {error.message})")
     try:
         verdict, why = for_gate_command(document.verdict_of(told)), _mistaken(told, piece)
+        findings, report = _blocking(told), str(told.get("report") or "")
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         verdict, why = Verdict(INCOMPLETE), f"its document cannot be read: {error}"
     run = str(told.get("run_id") or "")
     if why or not run:
         return replace(blank, run=run, line=f"{INCOMPLETE} ({why or 'it has no run'})")
-    return replace(blank, run=run, outcome=verdict.outcome, line=verdict.line or verdict.outcome)
+    done = replace(blank, run=run, outcome=verdict.outcome, line=verdict.line or verdict.outcome)
+    return done if done.outcome == PASS else replace(done, findings=findings, report=report)
+
+
+def _blocking(told: Mapping[str, Any]) -> tuple[str, ...]:
+    """The first findings that block, in a line each; how many more there are."""
+    rows = [row for row in told.get("findings", ()) if row["blocking"]]
+    lines = [f"{row['severity']}: {view.place(row)}: {row['title']}" for row in rows[:SHOWN]]
+    return (*lines, *([f"and {len(rows) - SHOWN} more"] if len(rows) > SHOWN else ()))
 
 
 def _mistaken(told: Mapping[str, Any], piece: Piece) -> str:

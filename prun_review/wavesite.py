@@ -38,11 +38,12 @@ from prun_review.runpanels import run_panels
 from prun_review.scratch import Scratch
 from prun_review.shadow import Shadow
 from prun_review.subject import Subject
+from prun_review.surroundings import known_as
 from prun_review.tasks import PENDING, Course, Task
 from prun_review.untouched import Deciding
 from prun_review.vault import Vault
 from prun_review.verifying import Room
-from prun_review.wavebeginning import Reading, Wanted, known_as
+from prun_review.wavebeginning import Reading, Wanted
 from prun_review.wavepace import OwnSteps, Stop
 from prun_review.wavereview import Ask
 from prun_review.wavetaking import GIT, Former, take_over
@@ -220,7 +221,9 @@ def _panels(wanted: Wanted, reading: Reading, launcher: Launcher) -> Callable[[S
             if deciding and (names := deciding.changed()):
                 raise PlanError(f"{names} changed since the run began, and decides how it is reviewed")
             more = {"root": wanted.root, "env": wanted.env, "launcher": launcher, "stop": stop}
-            return run_panels(paths, base=base, head=head, authors=authors, **more)  # type: ignore[arg-type]
+            told = run_panels(paths, base=base, head=head, authors=authors, **more)  # type: ignore[arg-type]
+            report = f"reports/{told['run_id']}/report.md"
+            return {**told, "report": report if (wanted.root / report).is_file() else ""}
 
         return review
 

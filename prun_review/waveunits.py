@@ -29,6 +29,7 @@ from prun_review.waves import asked
 MOST_SHOWN = 60_000
 """Characters of a task's own earlier change that its next opening is shown."""
 
+UNTRUE = ("claimed-not-touched", "untold-file")
 _STATUSES = {"not-run": NOT_RUN, "valid": SUCCEEDED}
 
 
@@ -128,7 +129,15 @@ def outcome(task: str, result: Result, vendor: str) -> Outcome:
         claim=result.answer.claim if result.answer else None,
         patch=result.patch,
         checks=result.checks,
+        notes=notes(result),
     )
+
+
+def notes(result: Result) -> tuple[str, ...]:
+    """Where what a worker says of files is not what its copy holds; nothing where it says nothing."""
+    if not (result.answer and result.answer.claim and result.answer.claim.files):
+        return ()
+    return tuple(v.text for v in result.salvage if v.code in UNTRUE)
 
 
 def is_final(held: Outcome, *, stopped: bool) -> bool:

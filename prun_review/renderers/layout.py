@@ -68,6 +68,7 @@ class Page:
     def __init__(self, width: int) -> None:
         self.width = width
         self._lines: list[str] = []
+        self._whole: set[int] = set()
 
     def section(self, title: str) -> None:
         """An empty line and a title."""
@@ -82,6 +83,11 @@ class Page:
         head = " " * indent + label
         self._lines.append(head + one_line(text, self.width - len(head)))
 
+    def whole(self, text: str, indent: int = 2, limit: int = 4000) -> None:
+        """``text`` on one line of any length: a path or a command, which is of use only in one piece."""
+        self._whole.add(len(self._lines))
+        self._lines.append(" " * indent + one_line(text, limit))
+
     def table(self, header: Sequence[str], rows: Sequence[Sequence[str]], indent: int = 2) -> None:
         """A table; see :func:`table`."""
         self._lines += [" " * indent + line for line in table(header, rows, self.width - indent)]
@@ -89,5 +95,8 @@ class Page:
     def text(self) -> str:
         """The page, with a line feed at the end."""
         # guard again: wrapping and joining can put a mark at the start of a line
-        lines = (clip(guard(line), self.width) for line in self._lines)
+        lines = (
+            guard(line) if n in self._whole else clip(guard(line), self.width)
+            for n, line in enumerate(self._lines)
+        )
         return "\n".join(lines).strip("\n") + "\n"

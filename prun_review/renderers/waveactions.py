@@ -17,8 +17,8 @@ def must_fix(document: Document) -> list[str]:
         check = wave["validation"]
         if check and not view.passed(check):
             items.append(f"wave {wave['number']}: its validation {view.how(check)}: {check['command']}")
-        if wave["reason"] == "panel":
-            told = [r["line"] for r in wave["reviews"] if r["outcome"] != "PASS"]
+        if wave["reason"] == "panel" and wave["status"] == "failed":
+            told = [_review(r) for r in wave["reviews"] if r["outcome"] != "PASS"]
             items.append(
                 f"wave {wave['number']}: its panel did not pass it: {'; '.join(told) or 'no review'}"
             )
@@ -41,6 +41,11 @@ def _task(task: Row) -> str:
     return f"{task['short']} failed: {view.lacking(task)}{kept}"
 
 
+def _review(review: Row) -> str:
+    where = f"see {review['report']}" if review["report"] else ""
+    return "; ".join(filter(None, (review["line"], *review["findings"], where)))
+
+
 def should_fix(document: Document) -> list[str]:
     """What is not done or not known, and does not by itself break the whole."""
     items = [
@@ -57,7 +62,8 @@ def should_fix(document: Document) -> list[str]:
     items += [f"wave {n} was changed and not reviewed" for n in view.unreviewed(document)]
     items += [f"not run on the whole: {text}" for text in view.unrun(document)]
     for task in document["tasks"]:
-        items += [f"{task['short']}: {note}" for note in (task["patch"]["notes"] if task["patch"] else ())]
+        told = (*task["notes"], *(task["patch"]["notes"] if task["patch"] else ()))
+        items += [f"{task['short']}: {note}" for note in told]
     return items + [f"{p['file']}: {p['text']}" for p in document["problems"] if p["level"] == "warning"]
 
 
@@ -76,10 +82,11 @@ def next_steps(document: Document) -> list[Next]:
     if document["status"] == "running":
         return [Next("Wait for the run; it is here", f"prun-review status {where}")]
     if document["status"] != "completed" or (whole and whole["status"] != "whole"):
+        mend = [] if document["status"] == "partial" else [Next("Mend what Must Fix lists")]
         return [
-            Next("Mend what Must Fix lists"),
-            Next("Run it again", f"prun-review run {where}"),
-            Next("Put it together again", f"prun-review integrate {where}"),
+            *mend,
+            Next("Run what is left, and keep what succeeded", f"prun-review run {where} --resume"),
+            *([Next("Put it together again", f"prun-review integrate {where}")] if whole else []),
         ]
     if whole is None:
         return [Next("Put it together and test the whole", f"prun-review integrate {where}")]

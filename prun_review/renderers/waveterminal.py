@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from prun_review.renderers import waveview as view
 from prun_review.renderers.layout import Page
+from prun_review.renderers.waveactions import next_steps
 from prun_review.renderers.waveview import Document, Row
 
 
@@ -16,7 +17,7 @@ def render(document: Document, width: int = 80) -> str:
     """
     page = Page(max(width, 40))
     _head(document, page)
-    for part in (_tasks, _waves, _lost, _integration, _usage, _problems):
+    for part in (_tasks, _waves, _lost, _notes, _integration, _usage, _problems, _next):
         part(document, page)
     page.section(view.tally(document))
     page.line(f"STATUS: {_word(document)}", 0)
@@ -73,6 +74,22 @@ def _waves(document: Document, page: Page) -> None:
         page.line(f"{wave['number']}: {wave['status'].replace('-', ' ')}{why}")
         for line in _proofs(wave):
             page.line(line, 4)
+        if wave["validation"]:
+            _said(wave["validation"], page)
+        for review in wave["reviews"]:
+            _found(review, page)
+
+
+def _said(check: Row, page: Page) -> None:
+    for line in view.tail(check):
+        page.line(f"| {line}", 6, 400)
+
+
+def _found(review: Row, page: Page) -> None:
+    for text in review["findings"]:
+        page.line(text, 6, 400)
+    if review["report"]:
+        page.whole(f"its report: {review['report']}", 6)
 
 
 def _proofs(wave: Row) -> Iterator[str]:
@@ -93,19 +110,36 @@ def _lost(document: Document, page: Page) -> None:
         page.line(f"{task['id']}: {view.lacking(task)}")
         for line in _particulars(task):
             page.line(line, 4, 800)
+        for check in task["checks"]:
+            if not view.passed(check):
+                page.line(f"{view.how(check)}: {check['command']}", 4, 800)
+                _said(check, page)
+        if task["patch"] and task["patch"]["kept"]:
+            page.whole(f"its copy is kept: {task['patch']['kept']}", 4)
+        if task["log"]:
+            page.whole(f"log: {task['log']}", 4)
 
 
 def _particulars(task: Row) -> Iterator[str]:
-    for check in task["checks"]:
-        if not view.passed(check):
-            yield f"{view.how(check)}: {check['command']}"
     patch = task["patch"]
     for breach in patch["breaches"] if patch else ():
         yield f"breach [{breach['code']}] {breach['path']}: {breach['text']}"
-    if patch and patch["kept"]:
-        yield f"its copy is kept: {patch['kept']}"
-    if task["log"]:
-        yield f"log: {task['log']}"
+
+
+def _notes(document: Document, page: Page) -> None:
+    noted = [(task, note) for task in document["tasks"] for note in task["notes"]]
+    if noted:
+        page.section("NOTES")
+    for task, note in noted:
+        page.line(f"{task['id']}: {note}", 2, 800)
+
+
+def _next(document: Document, page: Page) -> None:
+    steps = [step for step in next_steps(document) if step.command]
+    if steps and document["status"] != "running":
+        page.section("NEXT")
+        for step in steps:
+            page.whole(f"{step.text}: {step.command}")
 
 
 def _integration(document: Document, page: Page) -> None:
@@ -118,6 +152,7 @@ def _integration(document: Document, page: Page) -> None:
         page.line(f"conflict of {conflict['task']} in {', '.join(conflict['paths'])}", 4)
     for check in whole["checks"]:
         page.line(f"{view.how(check)}: {check['command']}", 4)
+        _said(check, page)
     if whole["message"]:
         page.line(whole["message"], 4)
     for row in document["again"]:

@@ -15,6 +15,8 @@ Document = Mapping[str, Any]
 Row = Mapping[str, Any]
 
 WHOLE = "the whole"
+TAIL = 12
+"""Lines shown of what a command said that did not pass."""
 TESTS, TYPES, LINT, OTHER = "Tests", "Type Check", "Lint", "Other"
 _KINDS = (
     (TYPES, re.compile(r"\b(mypy|pyright|pyre|pytype|tsc|type-?check|ty check)\b")),
@@ -70,6 +72,13 @@ def how(check: Row) -> str:
     return "did not start" if check["code"] is None else f"failed (exit {check['code']})"
 
 
+def tail(check: Row) -> list[str]:
+    """The last lines of what a command said that did not pass; how many stand before them."""
+    lines = [] if passed(check) else check["said"].strip().splitlines()
+    more = len(lines) - TAIL
+    return [*([f"({more} lines before these are in report.json)"] if more > 0 else []), *lines[-TAIL:]]
+
+
 def counted(document: Document) -> dict[str, int]:
     """How many tasks there are of each status that occurs, in a fixed order."""
     states = [task["status"] for task in document["tasks"]]
@@ -103,10 +112,13 @@ def put_together(document: Document) -> list[Row]:
 
 
 def lacking(task: Row) -> str:
-    """Why a task is not done: ``timeout: it took more than 2 h``; empty where it is."""
+    """Why a task is not done: ``timeout: it took more than 2 h``; empty where it is.  Where its copy is kept
+    is told apart."""
     if task["status"] == "succeeded":
         return ""
-    return ": ".join(filter(None, (task["reason"], task["message"]))) or task["status"]
+    kept = task["patch"]["kept"] if task["patch"] else ""
+    message = task["message"].replace(f"; what it wrote is kept in {kept}", "") if kept else task["message"]
+    return ": ".join(filter(None, (task["reason"], message))) or task["status"]
 
 
 def breaches(document: Document) -> Iterator[tuple[Row, Row]]:

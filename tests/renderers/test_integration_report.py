@@ -160,7 +160,7 @@ def test_the_sections_are_always_the_same(made: dict[str, Any]) -> None:
         "- [ ] tasks/task-002.md: two tasks create src/a.py",
         "- [ ] look at task-001: a conflict in src/shared.py opened it again",
         "- [ ] manifest.json: 4 tasks are promised",
-        "2. Run it again: `prun-review run parallel/TS-0001-shop`",
+        "2. Run what is left, and keep what succeeded: `prun-review run parallel/TS-0001-shop --resume`",
     ],
 )
 def test_everything_that_went_wrong_is_told(line: str) -> None:
@@ -282,7 +282,10 @@ def test_a_stopped_run_says_so_first() -> None:
         ({"status": "running"}, "1. Wait for the run; it is here: `prun-review status 'a b'`"),
         ({"integration": None}, "1. Put it together and test the whole: `prun-review integrate 'a b'`"),
         ({}, "1. Fetch the branch, and nothing else: `prun-review integrate 'a b' --apply`"),
-        ({"status": "failed"}, "2. Run it again: `prun-review run 'a b'`"),
+        (
+            {"status": "failed"},
+            "2. Run what is left, and keep what succeeded: `prun-review run 'a b' --resume`",
+        ),
     ],
 )
 def test_what_to_do_next(changes: dict[str, Any], line: str) -> None:

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from prun_review.renderers import integration
 from prun_review.renderers.escape import columns
+from prun_review.renderers.waveactions import must_fix, should_fix
 from prun_review.renderers.waveterminal import render
 from prun_review.wavedocument import build, read
 from tests.renderers import sample
@@ -41,9 +43,11 @@ WAVES
 
 NOT DONE
   task-002-shop: verify: its check failed
-    failed (exit 1): pytest -q
-    failed (timeout): slow
     breach [outside-scope] etc/x: etc/x is not in its scope
+    failed (exit 1): pytest -q
+      | E assert 1 == 2
+      | 1 failed
+    failed (timeout): slow
     its copy is kept: /home/ann/.cache/copies/2
 
 INTEGRATION
@@ -58,6 +62,10 @@ USAGE
 PROBLEMS
   manifest.json:3: warning: [wrong-count] 4 tasks are promised
   tasks/task-002.md: error: [scope-overlap] two tasks create src/a.py
+
+NEXT
+  Run what is left, and keep what succeeded: prun-review run parallel/TS-0001-shop --resume
+  Put it together again: prun-review integrate parallel/TS-0001-shop
 
 3 tasks: 2 succeeded, 1 failed
 STATUS: FAILED
@@ -104,4 +112,45 @@ def test_nothing_foreign_is_active_and_everything_fits(text: str, width: int) ->
     out = render(made, width)
     assert not is_active(out)
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]", out)
-    assert max(columns(line) for line in out.splitlines()) <= max(width, 40)
+    wrapped = [line for line in out.splitlines() if not ONE_PIECE.match(line)]
+    assert max(columns(line) for line in wrapped) <= max(width, 40)
+
+
+ONE_PIECE = re.compile(r" +(its copy is kept|its report|log|Run what is left, .*|Put it together again): ")
+"""What is copied, and of no use in two pieces."""
+
+
+def test_what_a_person_needs_to_go_on_is_all_there_and_in_one_piece() -> None:
+    made = json.loads(json.dumps(broken()))
+    made["directory"] = "parallel/" + "long/" * 20 + "its own"
+    kept = "/home/ann/.cache/" + "copies/" * 20 + "2"
+    made["tasks"][1]["patch"]["kept"] = kept
+    made["tasks"][1]["message"] = f"its check failed; what it wrote is kept in {kept}"
+    made["tasks"][0]["notes"] = ["app/q.py is said to be changed, and is as it was"]
+    said = "".join(f"line {n}\n" for n in range(30))
+    made["waves"][0]["validation"] |= {"code": 1, "said": said}
+    report = "reports/" + "deep/" * 20 + "report.md"
+    findings = ["high: src/a.py:3: it loses money", "and 2 more"]
+    made["waves"][1]["reviews"][1] |= {"findings": findings, "report": report}
+    made["waves"].append({**made["waves"][0], "number": 3, "status": "not-run", "reason": "panel"})
+    made["waves"][2] |= {"validation": None, "reviews": []}
+    out = render(made)
+    assert out.count(kept) == 1
+    for line in (
+        "    validation failed (exit 1): pytest -q tests\n",
+        "      | (18 lines before these are in report.json)\n      | line 18\n",
+        "      | line 29\n  2: failed (panel)\n",
+        f"      high: src/a.py:3: it loses money\n      and 2 more\n      its report: {report}\n",
+        f"    its copy is kept: {kept}\n",
+        "NOTES\n  task-001-users: app/q.py is said to be changed, and is as it was\n",
+        f"prun-review run '{made['directory']}' --resume\n",
+    ):
+        assert line in out
+    written = integration.render(read(made)[0])
+    assert written.count(kept) == 1
+    must = (
+        "wave 2: its panel did not pass it: FAIL (told); high: src/a.py:3: it loses money; and 2 more; see "
+    )
+    assert [line for line in must_fix(made) if must in line]
+    assert not [line for line in must_fix(made) if "wave 3" in line and "panel" in line]
+    assert "task-001: app/q.py is said to be changed, and is as it was" in should_fix(made)

@@ -116,7 +116,12 @@ def at(value: Any, where: tuple[str | int, ...]) -> Any:
 
 FULL = full()
 KEYS = [w for w in places(FULL) if isinstance(w[-1], str)]
-LATER = {("prefix",), ("again",), *(("integration", key) for key in ("onto", "wrong", "unrun"))}
+LATER = {
+    *(("prefix",), ("again",)),
+    *(("integration", key) for key in ("onto", "wrong", "unrun")),
+    *(where for where in KEYS if where[-2:-1] != ("patch",) and where[0] == "tasks" and where[-1] == "notes"),
+    *(where for where in KEYS if "reviews" in where and where[-1] in ("findings", "report")),
+}
 """What documents of earlier runs have not."""
 
 
@@ -148,7 +153,8 @@ def test_a_document_without_what_came_later_is_whole() -> None:
     told, notes = read(document)
     assert notes == ()
     assert told["status"] == FULL["status"]
-    assert [at(told, where) for where in sorted(LATER)] == [[], "", [], [], ""]
+    assert len(LATER) >= 8
+    assert all(at(told, where) in ("", []) for where in LATER)
 
 
 def test_the_schema_itself_is_sound() -> None:

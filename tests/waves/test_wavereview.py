@@ -255,6 +255,8 @@ def test_what_the_panel_finds_stops_the_next_wave_with_the_verdict(tmp_path: Pat
     course, found = here.review()
     assert [r.outcome for r in found] == ["PASS", "FAIL"]
     assert found[1].line.startswith("FAIL")
+    assert found[0].findings == ()
+    assert found[1].findings == (f"{BAD['severity']}: {BAD['file']}:{BAD['line']}: {BAD['title']}",)
     assert (course.waves[WAVE].status, course.waves[WAVE].reason) == ("failed", "panel")
     assert (course.outcomes["task-900"].status, course.outcomes["task-900"].reason) == ("not-run", "panel")
     assert isinstance(due(course), Finish)
