@@ -24,7 +24,11 @@ class Cause:
 
 
 CAUSES: Mapping[str, Cause] = {
-    "contract": Cause("contract broken", "read the violations; a clearer question or another model helps"),
+    "contract": Cause(
+        "contract broken",
+        "read the violations; a clearer question or another model helps; a program of your own must print "
+        "what its prompt asks for",
+    ),
     "rate-limited": Cause("rate limited", "wait, or fewer at once: --prun-jobs, limit", retry=True),
     "quota-exhausted": Cause(
         "quota exhausted",

@@ -26,6 +26,7 @@ from prun_review.tasks import (
     Wave,
     WaveOutcome,
 )
+from prun_review.verdict import some
 from prun_review.waves import ENDING, NOT_SELECTED, approves, asked, idle, settle, trusted
 from prun_review.wavesteps import written
 
@@ -126,7 +127,8 @@ def _chosen(manifest: Manifest, only: Collection[str] | None) -> tuple[set[str],
         chosen |= found
         if len(found) != 1:
             what = "is no task" if not found else f"may be any of {', '.join(sorted(found))}"
-            problems.append(_problem("unknown-task", f"{name} {what}"))
+            remedy = f"there are: {some([task.id for task in manifest.tasks], most=20)}"
+            problems.append(_problem("unknown-task", f"{name} {what}", remedy))
     return chosen, problems
 
 
@@ -165,7 +167,8 @@ def _from(course: Course, number: int, done: Course | None) -> tuple[Course, lis
     waves: dict[int, WaveOutcome] = {}
     problems: list[Problem] = []
     if number not in {wave.number for wave in course.manifest.waves}:
-        problems.append(_problem("unknown-wave", f"there is no wave {number}"))
+        there = some([str(wave.number) for wave in course.manifest.waves], most=20)
+        problems.append(_problem("unknown-wave", f"there is no wave {number}", f"there are: {there}"))
     tip = course.base
     for wave in course.manifest.waves:
         fresh = wave.number >= number or bool(problems)

@@ -59,7 +59,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     if verb not in _WITHOUT and not helped and not any(map(_is_place, words[1:])):
         named = next((word for word in words[1:] if not word.startswith("-")), "")
         what = f"there is no directory {one_line(named)!r}" if named else "a directory is missing"
-        return _usage(f"cpo {verb}: {what}", f"cpo {verb} parallel/TS-0042-users/")
+        from prun_review.cli.waves import meant
+
+        there = meant(named, f"cpo {verb}")
+        return _usage(f"cpo {verb}: {what}", there or "cpo init parallel/TS-0042-users begins one")
     return cli.main(words)
 
 

@@ -49,15 +49,19 @@ def run(args: argparse.Namespace) -> int:
             raise ConfigError(f"{reviewing[0]} is for reviews, and {args.further[0]!r} holds waves")
         return directories.run(args, Path(args.further[0]))
     if running := directories.given(args):
-        raise ConfigError(f"{running[0]} is for waves", remedy="name the directory that holds them")
+        meant = directories.meant(next(iter(args.further), ""), "prun-review run")
+        remedy = f"name the directory that holds them{f': {meant}' if meant else ''}"
+        raise ConfigError(f"{running[0]} is for waves", remedy=remedy)
     import pytest
 
     from prun_review.settings import read_settings
 
     if args.further and not args.further[0].startswith("-"):
+        meant = directories.meant(args.further[0], "prun-review run")
+        behind = "what is meant for pytest stands behind --, as in prun-review run -- -k EXPR"
         raise ConfigError(
             f"unknown argument {args.further[0]!r}: no directory of waves, and all panels are run",
-            remedy="what is meant for pytest stands behind --, as in prun-review run -- -k EXPR",
+            remedy="; ".join(filter(None, (meant, behind))),
         )
     found = panels(*read_settings(Path.cwd()))
     options = [*asking(args), *waves(args)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -41,10 +42,26 @@ def find(run: str | None, root: Path | None = None) -> Path:
     from prun_review.settings import read_settings
 
     root = root or read_settings(Path.cwd())[0]
-    path = rundir.latest(root) if run in (None, LATEST) else rundir.find(root, str(run))
+    path = rundir.latest(root) if run in (None, LATEST) else _named(root, str(run))
     if path.parent.resolve() == (root / ".prun" / "runs").resolve():
         _refuse_tracked(root)
     return path
+
+
+def _named(root: Path, run: str) -> Path:
+    from prun_review import rundir
+    from prun_review.cli import waves
+    from prun_review.errors import RunDirError
+
+    try:
+        return rundir.find(root, run)
+    except RunDirError:
+        if not waves.is_directory(run):
+            raise
+    raise RunDirError(
+        f"{run!r} is a directory of waves, and this verb is for reviews",
+        remedy=f"prun-review status {shlex.quote(one_line(run, 1000))} tells how its newest run stands",
+    )
 
 
 def _refuse_tracked(root: Path) -> None:

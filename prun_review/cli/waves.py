@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TextIO
@@ -34,6 +35,25 @@ def is_directory(name: str) -> bool:
     if place.name == MANIFEST or (place.name == TASKS and place.is_dir()):
         return place.exists()
     return (place / MANIFEST).is_file() or (place / TASKS).is_dir()
+
+
+def near(name: str) -> list[str]:
+    """Directories of waves that may be meant by a name that is none: those in it, beside it, or in the
+    usual folder."""
+    from prun_review.plugin.wavescope import USUAL, holds_waves
+
+    for folder in (Path(name), Path(name).parent, Path(USUAL)):
+        with suppress(OSError):
+            if found := sorted(str(path) for path in folder.iterdir() if holds_waves(path)):
+                return found
+    return []
+
+
+def meant(name: str, command: str) -> str:
+    """The command with the directory that may be meant, and how many more there are; empty: none is there."""
+    found = near(name)
+    more = f" (or one of {len(found) - 1} more there)" if len(found) > 1 else ""
+    return f"{command} {shlex.quote(one_line(found[0], 1000))}{more}" if found else ""
 
 
 def register(parser: argparse.ArgumentParser) -> None:

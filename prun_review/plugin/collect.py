@@ -125,7 +125,7 @@ class Collector:
         left_out = self.left_out.setdefault(definition.nodeid, [])
         left_out += route.left_out
         left_out += [
-            (name, "contract", f"{name} cannot answer a {kind} question")
+            (name, "contract", f"{name} cannot answer a {kind} question{self._unless(name, kind)}")
             for name in route.asked
             if name not in asked
         ]
@@ -143,6 +143,12 @@ class Collector:
         """Whether an executor takes the contract; unknown executors and kinds fail later, by name."""
         executor = self.executors.get(name)
         return executor is None or kind not in self.kinds or kind in executor.contracts
+
+    def _unless(self, name: str, kind: str) -> str:
+        """What would let a program of the user's own be asked; empty for all others."""
+        table = self.config.executor_tables.get(name)
+        mine = table is not None and table.type in ("command", "inbox")
+        return f' (contracts = [..., "{kind}"] in its table says that it can)' if mine else ""
 
     def _check_kind(self, kind: str) -> None:
         if kind not in self.kinds:

@@ -141,7 +141,11 @@ def test_a_manifest_with_errors(shop: Project) -> None:
         (["go", DIR], "cpo: there is no verb 'go'"),
         (["run"], "cpo run: a directory is missing"),
         (["run", "--jobs", "2"], "cpo run: there is no directory '2'"),
-        (["run", "parallel/TS-0000-gone"], "cpo run: there is no directory 'parallel/TS-0000-gone'"),
+        (
+            ["run", "parallel/TS-0000-gone"],
+            f"cpo run: there is no directory 'parallel/TS-0000-gone'\n  remedy: cpo run {DIR}\n",
+        ),
+        (["run", "parallel"], f"prun-review run {DIR};"),
         (["status", "latest"], "cpo status: there is no directory 'latest'"),
         (["logs", DIR, "task-009"], "has no log"),
         (["status", DIR], "it was never run here"),

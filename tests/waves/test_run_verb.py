@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from prun_review import rundir, wavedocument
+from prun_review import cli, rundir, wavedocument
+from tests.cli.driver import inside
 from tests.repokit import cache_home
 from tests.waves.wavekit import DIR, DONE, Project, T, project, states
 
@@ -108,7 +109,7 @@ def test_exit_status_1_where_something_failed_and_2_where_nothing_can_be_run(tmp
     assert "[PROGRESS] execution status=failed" in out
     code, out, err = ended(made, DIR, "--only", "task-007")
     assert (code, out) == (2, "")
-    assert "task-007 is no task" in err
+    assert "task-007 is no task\n  remedy: there are: task-001-part, task-002-part" in err
     code, _, err = ended(made, DIR, "--base", "HEAD")
     assert (code, "--prun-base=HEAD is for reviews" in err) == (2, True), err
     code, _, err = ended(made, "--resume")
@@ -119,6 +120,26 @@ def test_exit_status_1_where_something_failed_and_2_where_nothing_can_be_run(tmp
     code, out, err = ended(made, str(made.directory))
     assert (code, out) == (2, "")
     assert len(list(rundir.stored(made.root))) == 1
+
+
+def test_a_name_that_means_no_waves_or_a_verb_for_reviews_leads_to_what_is_meant(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = project(tmp_path, T(1, 1))
+    for words, told in (
+        (["run", "parallel"], f"remedy: prun-review run {DIR};"),
+        (["run", "parallel/TS-0009-shpo"], f"remedy: prun-review run {DIR};"),
+        (["run", "parallel", "--resume"], f"holds them: prun-review run {DIR}\n"),
+        (["run", DIR, "--from-wave", "5", "--dry-run"], "there is no earlier run"),
+        (["watch", DIR], f"remedy: prun-review status {DIR} tells"),
+        (["gate", DIR], f"remedy: prun-review status {DIR} tells"),
+        (["report", f"{DIR}/tasks"], f"remedy: prun-review status {DIR}/tasks tells"),
+        (["gate", "nothing"], "'nothing' is no run"),
+    ):
+        with inside(made.root):
+            code = cli.main(words)
+        out, err = capsys.readouterr()
+        assert (code, out, told in err) == (2, "", True), err
 
 
 def test_a_dry_run_starts_nothing(tmp_path: Path) -> None:

@@ -110,6 +110,9 @@ def test_a_short_id_of_two_tasks_says_nothing() -> None:
     assert refused(of, only=["task-001"]) == ["unknown-task"]
     _, problems = begin(of, BASE, only=["task-001"])
     assert problems[0].text == "task-001 may be any of task-001-a, task-001-b"
+    assert problems[0].remedy == "there are: task-001-a, task-001-b"
+    _, problems = begin(of, BASE, from_wave=4)
+    assert problems[0].remedy == "there are: 1"
     begun(of, only=["task-001-a"])
 
 
