@@ -2,8 +2,8 @@
 
 A ``python3`` may be a shim: a script, or a link to another program, that chooses an interpreter by files in
 the user's home.  Commands have another home, so the shim is asked once, where and as the user would, and
-what it chose comes before it.  The environment that runs this comes last: its ``pytest`` is found where
-there is no other.
+what it chose comes before it; where that is on PATH anyway, the shim comes last.  The environment that runs
+this comes behind all: its ``pytest`` is found where there is no other.
 """
 
 from __future__ import annotations
@@ -33,11 +33,15 @@ def path_of(env: Mapping[str, str], tree: Path, where: Path) -> tuple[str, ...]:
     entries = environment.path_entries(env.get("PATH", os.defpath), (tree,))
     wanted = {n: v for n, v in env.items() if n in ("HOME", "LANG") or n.startswith(CHOOSERS)}
     whole = tuple(sorted((wanted | {"PATH": os.pathsep.join(entries)}).items()))
-    found: list[str] = []
-    for entry in entries:
-        found += [*_chosen(entry, whole, where), entry]
+    found, last = list[str](), list[str]()
+    for place, entry in enumerate(entries):
+        chosen = _chosen(entry, whole, where)
+        if {*chosen} & {*entries[place:]}:  # put first, it would hide what else comes before it
+            last.append(entry)
+        else:
+            found += [*chosen, entry]
     scripts = sysconfig.get_path("scripts")
-    return tuple(dict.fromkeys([*found, scripts]))
+    return tuple(dict.fromkeys([*found, *last, scripts]))
 
 
 def user_base(entries: tuple[str, ...]) -> str:

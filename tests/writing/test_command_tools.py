@@ -233,6 +233,15 @@ def test_a_shim_is_asked_in_the_trusted_root_and_not_in_what_was_written(home: H
     assert toolpath.path_of({"PATH": str(shims)}, tree, tree.parent / "repo")[0] == str(chosen.parent)
 
 
+def test_what_a_shim_chooses_hides_no_other_tools(home: Home, tree: Path) -> None:
+    """It chose the system's, which comes last on PATH."""
+    chosen = home.python("system")
+    home.file("shims/python3", f'#!/bin/sh\nexec {chosen} "$@"\n')
+    path = [str(place) for place in (home.path / "shims", home.path / "newer", chosen.parent)]
+    found = toolpath.path_of({"PATH": os.pathsep.join(path)}, tree, Path("/"))
+    assert found[:3] == (*path[1:], path[0])
+
+
 def test_what_a_shim_says_is_not_believed_where_it_is_no_program(
     launcher: ProcessLauncher, home: Home, tree: Path
 ) -> None:
