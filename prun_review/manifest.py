@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from prun_review import scoperules, taskfiles, taskmaking, taskrules, wavelists
+from prun_review import projectrules, scoperules, taskfiles, taskmaking, taskrules, wavelists
 from prun_review.manifestfields import Fields, Problems
 from prun_review.manifestfiles import MANIFEST, TASKS, Directory, Files
+from prun_review.projectrules import Project
 from prun_review.taskfiles import TaskFile
 from prun_review.taskmaking import Joined, Shelf
 from prun_review.tasks import Manifest, Problem, Wave
@@ -19,11 +20,12 @@ from prun_review.wavelists import Listing
 _NOT_TASKS = frozenset({"readme", "index", "overview"})
 
 
-def read(directory: Directory) -> tuple[Manifest | None, tuple[Problem, ...]]:
+def read(directory: Directory, project: Project | None = None) -> tuple[Manifest | None, tuple[Problem, ...]]:
     """The manifest and every problem, sorted by file and line.
 
     Where a problem is an error the manifest must not be run; it then holds what could be understood.  It is
-    None only where there is nothing to run at all.
+    None only where there is nothing to run at all.  What it says of the ``project`` is checked where that is
+    known.
     """
     problems = Problems()
     files = Files(directory, problems)
@@ -40,11 +42,11 @@ def read(directory: Directory) -> tuple[Manifest | None, tuple[Problem, ...]]:
     if not joined:
         _nothing(listing, files, directory.path, problems)
         return None, problems.sorted()
-    joined = _related(listing, joined, rules)
+    joined = _related(listing, joined, project, rules)
     prompts = taskmaking.prompts(joined, files, directory.path, rules)
     joined = [_asked(each, *prompts[each.task.id]) for each in joined]
     taskmaking.unfiled(joined, rules)
-    manifest = _manifest(directory.path, listing, _waves(listing, joined, problems))
+    manifest = _manifest(directory.path, listing, _waves(listing, joined, project, problems))
     return replace(manifest, digest=files.digest()), problems.sorted()
 
 
@@ -81,13 +83,18 @@ def _nothing(listing: Listing, files: Files, directory: str, problems: Problems)
     problems.error("no-tasks", ".", None, told, f"name a directory that holds {MANIFEST} or {TASKS}/")
 
 
-def _related(listing: Listing, joined: Sequence[Joined], problems: Problems) -> list[Joined]:
+def _related(
+    listing: Listing, joined: Sequence[Joined], project: Project | None, problems: Problems
+) -> list[Joined]:
     """The tasks with their dependencies; all that must hold between them is checked."""
     # What is missing may only have been written in a way that was told already.
     unsure = problems if listing.whole else Problems()
     taskrules.numbers(listing, joined, unsure)
     taskrules.same_waves(joined, problems)
-    taskrules.agents(joined, problems)
+    taskrules.agents(joined, problems, decided=project is not None)
+    if project:
+        projectrules.doers(joined, project, problems)
+        projectrules.files(joined, project, problems)
     taskrules.counts(listing.fields, joined, len({each.task.wave for each in joined}), unsure)
     scoperules.check(joined, problems)
     deps = taskrules.dependencies(joined, unsure)
@@ -98,7 +105,9 @@ def _asked(joined: Joined, prompt_file: str, prompt: str) -> Joined:
     return replace(joined, task=replace(joined.task, prompt_file=prompt_file, prompt=prompt))
 
 
-def _waves(listing: Listing, joined: Sequence[Joined], problems: Problems) -> tuple[Wave, ...]:
+def _waves(
+    listing: Listing, joined: Sequence[Joined], project: Project | None, problems: Problems
+) -> tuple[Wave, ...]:
     """In the order of their numbers; of a number that stands twice all tasks, and what is said first."""
     numbers = sorted({each.task.wave for each in joined})
     made = []
@@ -109,18 +118,22 @@ def _waves(listing: Listing, joined: Sequence[Joined], problems: Problems) -> tu
                 told = f"the validation of wave {number} is empty: nothing is run"
                 problems.warning("bad-value", MANIFEST, fields.lines("validation"), told)
         validation = next(filter(None, (fields.text("validation") for fields in said)), "")
-        panel = next(filter(None, (_panel(fields, problems) for fields in said)), ())
+        panel = next(filter(None, (_panel(fields, project, problems) for fields in said)), ())
         tasks = tuple(each.task for each in joined if each.task.wave == number)
         made.append(Wave(number, tasks, validation, panel))
     return tuple(made)
 
 
-def _panel(fields: Fields, problems: Problems) -> tuple[str, ...]:
+def _panel(fields: Fields, project: Project | None, problems: Problems) -> tuple[str, ...]:
     panel = fields.texts("panel")
-    for name in panel:
+    for index, name in enumerate(panel):
+        line = fields.lines(f"panel/{index}") or fields.lines("panel")
         if name.startswith("-"):
             told = f"panel is {name[:60]!r}, which is an option and no panel"
-            problems.error("bad-value", MANIFEST, fields.lines("panel"), told)
+            problems.error("bad-value", MANIFEST, line, told)
+        elif project and (why := project.panel(name)):
+            remedy = "name a folder of probes, a file or a node id, relative to the root of the project"
+            problems.error("panel-missing", MANIFEST, line, f"panel {name[:200]!r}: {why}", remedy)
     return tuple(name for name in panel if not name.startswith("-"))
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from prun_review import files, manifest
 from prun_review.errors import ConfigError
 from prun_review.manifestfiles import MANIFEST, TASKS, Unread
+from prun_review.projectrules import Project
 from prun_review.tasks import Manifest, Problem
 
 MAX_FILE = 1 << 20
@@ -80,10 +81,12 @@ def open_directory(root: Path, path: Path) -> ParallelDirectory:
     return ParallelDirectory(real.relative_to(top).as_posix(), real, frozenset(names), cut)
 
 
-def read(root: Path, path: Path) -> tuple[Manifest | None, tuple[Problem, ...]]:
+def read(
+    root: Path, path: Path, project: Project | None = None
+) -> tuple[Manifest | None, tuple[Problem, ...]]:
     """The manifest at ``path`` and all its problems; see :func:`open_directory` and
     :func:`prun_review.manifest.read`."""
-    return manifest.read(open_directory(root, path))
+    return manifest.read(open_directory(root, path), project)
 
 
 def _is_tasks(place: Path) -> bool:

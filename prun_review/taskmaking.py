@@ -1,8 +1,8 @@
 """A :class:`~prun_review.tasks.Task` of what the manifest, its task file and its prompt say.  Pure.
 
 An *agent* is the name of a persona, with or without the plugin it comes from, and no list of all personas
-exists anywhere: so a warning is told where a task names none, where the name is malformed, and where it is
-nearly that of others (see :mod:`prun_review.taskrules`).
+exists anywhere: so a warning is told where the name is malformed, and where it is nearly that of others (see
+:mod:`prun_review.taskrules`).
 """
 
 from __future__ import annotations
@@ -148,10 +148,7 @@ def _check_ids(joined: Joined, problems: Problems) -> None:
 
 def _check_agent(joined: Joined, problems: Problems) -> None:
     agent = joined.task.agent
-    if not agent:
-        told = f"task {joined.task.id!r} names no agent"
-        problems.warning("unknown-agent", *joined.place, told, "agent: <name>, or <plugin>:<name>")
-    elif not _AGENT.fullmatch(agent):
+    if agent and not _AGENT.fullmatch(agent):
         told = f"task {joined.task.id!r}: {agent[:60]!r} is not the name of an agent"
         problems.warning("unknown-agent", *joined.where("agent"), told, "agent: <name>, or <plugin>:<name>")
     said = joined.file.fields.text("agent") if joined.file else ""

@@ -220,11 +220,15 @@ def _are(number: int, what: str) -> str:
     return f"is 1 {what}" if number == 1 else f"are {number} {what}s"
 
 
-def agents(joined: Sequence[Joined], problems: Problems) -> None:
-    """A warning for an agent that one task names and that is nearly one that several do."""
+def agents(joined: Sequence[Joined], problems: Problems, *, decided: bool = False) -> None:
+    """A warning for an agent that one task names and that is nearly one that several do; and for a task that
+    names none, unless it is ``decided`` who does such tasks."""
     used = Counter(each.task.agent.rpartition(":")[2] for each in joined)
     several = [name for name, count in used.items() if count > 1 and name]
     for each in joined:
+        if not (each.task.agent or each.task.executor or decided):
+            told = f"task {each.task.id!r} names no agent, so whoever does the tasks of a project does it"
+            problems.warning("unknown-agent", *each.place, told, "agent: <name>, or <plugin>:<name>")
         name = each.task.agent.rpartition(":")[2]
         close = difflib.get_close_matches(name, several, 1, _ALIKE) if used[name] == 1 and name else []
         if close:

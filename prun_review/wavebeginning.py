@@ -11,18 +11,16 @@ from prun_review import (
     manifest,
     parallel,
     wavebegin,
-    waveunits,
 )
 from prun_review.config import Config
 from prun_review.errors import ConfigError, PlanError
 from prun_review.git import Repository
 from prun_review.parallel import ParallelDirectory
 from prun_review.ports import Executor
+from prun_review.surroundings import Surroundings
 from prun_review.tasks import ERROR, SUCCEEDED, Course, Manifest, Problem
 from prun_review.verdict import number
 from prun_review.wavetaking import Former, newest, read
-
-KIND = "task"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,17 +79,13 @@ def reading_of(wanted: Wanted) -> Reading:
     """Read and check it; ``ConfigError`` that tells everything that is wrong, ``TreeError`` where there is
     no commit to start from."""
     opened = parallel.open_directory(wanted.root, wanted.place)
-    found, problems = manifest.read(opened)
+    around = Surroundings(wanted.root, wanted.config, wanted.executors, wanted.selection.executor)
+    found, problems = manifest.read(opened, around)
     errors = [problem for problem in problems if problem.level == ERROR]
     if errors or found is None:
         raise refused(opened.path, errors or list(problems))
-    doers = {
-        task.id: known_as(
-            waveunits.executor_of(task, wanted.config.waves, wanted.selection.executor), wanted.executors
-        )
-        for task in found.tasks
-    }
-    _check_doers(found, doers, wanted.executors)
+    doers = {task.id: around.doer(task) for task in found.tasks}
+    _check_doers(found, doers, around)
     repository = git.find(opened.place)
     root = wanted.root.resolve()
     inside = root != repository.top and root.is_relative_to(repository.top)
@@ -117,24 +111,12 @@ def jobs_of(config: Config, found: Manifest) -> int:
     return wish or config.waves.jobs
 
 
-def known_as(name: str, executors: Mapping[str, Executor]) -> str:
-    """``sonnet`` for ``claude``: people name the program, where one executor alone is of that lineage."""
-    able = [n for n, executor in executors.items() if executor.lineage == name and KIND in executor.contracts]
-    return able[0] if name not in executors and len(able) == 1 else name
-
-
-def _check_doers(found: Manifest, doers: Mapping[str, str], executors: Mapping[str, Executor]) -> None:
-    wrong = []
-    for task in found.tasks:
-        name = doers[task.id]
-        if name not in executors:
-            wrong.append(f"{task.id}: there is no executor {name!r}")
-        elif KIND not in executors[name].contracts:
-            wrong.append(f"{task.id}: {name} does not write code")
+def _check_doers(found: Manifest, doers: Mapping[str, str], around: Surroundings) -> None:
+    faults = {task.id: around.unable(doers[task.id]) for task in found.tasks}
+    wrong = [f"{task}: {why}" for task, why in faults.items() if why]
     if wrong:
-        able = sorted(name for name, executor in executors.items() if KIND in executor.contracts)
         told = "; ".join(wrong[:5]) + (f"; and {len(wrong) - 5} more" if len(wrong) > 5 else "")
-        raise ConfigError(told, place=found.directory, remedy=f"who can: {', '.join(able)}")
+        raise ConfigError(told, place=found.directory, remedy=f"who can: {', '.join(sorted(around.able))}")
 
 
 def former_of(wanted: Wanted, reading: Reading) -> Former | None:

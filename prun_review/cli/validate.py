@@ -12,12 +12,14 @@ import argparse
 import json
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from prun_review.renderers.escape import one_line
 
 if TYPE_CHECKING:
+    from prun_review.surroundings import Surroundings
     from prun_review.tasks import Manifest, Problem, Wave
 
 SCHEMA_VERSION = 1
@@ -39,8 +41,9 @@ def run(args: argparse.Namespace) -> int:
     """Print the problems; 0 or 1."""
     from prun_review import manifest, parallel
 
-    opened = parallel.open_directory(_root(args.directory), args.directory)
-    found, problems = manifest.read(opened)
+    root, project = _project(args.directory)
+    opened = parallel.open_directory(root, args.directory)
+    found, problems = manifest.read(opened, project)
     if args.json:
         print(json.dumps(document(opened.path, found, problems), indent=2))
     else:
@@ -51,6 +54,20 @@ def run(args: argparse.Namespace) -> int:
                 print(f"  remedy: {one_line(problem.remedy)}")
         print(_counts(found, problems))
     return 1 if _of(problems, "error") else 0
+
+
+def _project(directory: Path) -> tuple[Path, Surroundings | None]:
+    """The trusted root and the project, as a run would take them; None where there is no project."""
+    from prun_review import git, runwaves, surroundings
+    from prun_review.errors import PrunError
+    from prun_review.settings import is_project
+
+    with suppress(PrunError):  # then only what the directory itself holds can be looked at
+        root, config = runwaves.settings(directory, {})
+        place = Path(os.path.realpath(directory))
+        if place.is_relative_to(os.path.realpath(root)) and (is_project(root) or git.find(root)):
+            return root, surroundings.of(root, config)
+    return _root(directory), None
 
 
 def _root(directory: Path) -> Path:

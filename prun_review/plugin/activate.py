@@ -72,6 +72,7 @@ def _waves(config: pytest.Config, where: Scope) -> tuple[TaskCollector, Any, Con
     from prun_review.plugin import wavesession
     from prun_review.plugin.tasks import TaskCollector
     from prun_review.reporting import trouble
+    from prun_review.surroundings import Surroundings
     from prun_review.waverun import WaveRun
 
     assert where.waves is not None
@@ -83,7 +84,8 @@ def _waves(config: pytest.Config, where: Scope) -> tuple[TaskCollector, Any, Con
         run.check_names()
     except PrunError as error:
         raise pytest.UsageError(f"prun_review: {trouble(error)}") from None
-    return TaskCollector(root, where.waves), run, settings, replace(where, root=root)
+    project = Surroundings(root, settings, run.executors, selection.executor)
+    return TaskCollector(root, where.waves, project), run, settings, replace(where, root=root)
 
 
 class Ids:

@@ -17,6 +17,7 @@ from prun_review.planning import Proposal
 from prun_review.plugin.collect import decided
 from prun_review.plugin.units import UNIT
 from prun_review.plugin.wavescope import Waves
+from prun_review.projectrules import Project
 from prun_review.renderers.escape import one_line
 from prun_review.tasks import ERROR, Manifest, Problem, Task
 from prun_review.verdict import number
@@ -70,8 +71,9 @@ class ManifestDirectory(pytest.Directory):
 class TaskCollector:
     """The collection hooks of a session that runs a directory of waves."""
 
-    def __init__(self, root: Path, waves: Waves) -> None:
+    def __init__(self, root: Path, waves: Waves, project: Project) -> None:
         self.root = root
+        self.project = project
         self.waves = waves
         self.seen = 0
 
@@ -88,7 +90,7 @@ class TaskCollector:
     def read(self, node: ManifestDirectory) -> Manifest:
         """The manifest; its warnings are told, its errors are one ``CollectError``."""
         try:
-            manifest, problems = parallel.read(self.root, node.path)
+            manifest, problems = parallel.read(self.root, node.path, self.project)
         except PrunError as error:
             raise node.CollectError(str(error)) from None
         errors = [problem for problem in problems if problem.level == ERROR]

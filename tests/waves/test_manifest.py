@@ -266,7 +266,7 @@ SPOILED = [
         '"loans"',
         "neither a prompt",
     ),
-    (M, '"agent": "api-expert"', '"agent": ""', "unknown-agent", "warning", '"id": "task-003-loans"', None),
+    (M, '"python-experts:api-expert"', '""', "unknown-agent", "warning", '"id": "task-001', "names no agent"),
     (
         M,
         '"agent": "api-expert"',

@@ -19,6 +19,7 @@ D = "parallel/TS-0007-library"
 def project(tmp_path: Path) -> Path:
     """A project with a sound directory."""
     written(tmp_path / D, sound())
+    written(tmp_path, {"config/urls.py": "", "config/readers.py": ""})
     (tmp_path / "pyproject.toml").write_text("[tool.prun_review]\n")
     return tmp_path
 
