@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -31,15 +32,18 @@ from prun_review.config import Config
 from prun_review.copies import Copies
 from prun_review.errors import ConfigError, InternalError, RunDirError, TreeError
 from prun_review.git import Repository
+from prun_review.jsonvalues import iso
 from prun_review.model import Unit
 from prun_review.parallel import ParallelDirectory
 from prun_review.process.launch import ProcessLauncher
+from prun_review.publicnames import few
 from prun_review.rebuilding import Accepted, rebuild
 from prun_review.redoing import Hands
+from prun_review.renderers.escape import one_line
 from prun_review.repostate import repository_changes, repository_state
 from prun_review.rundir import RunDir, RunView
 from prun_review.runview import STORED_CAP, WAVES
-from prun_review.tasks import ERROR, Integration, Manifest
+from prun_review.tasks import ERROR, SUCCEEDED, Integration, Manifest
 from prun_review.vault import Vault
 from prun_review.verifying import Room
 from prun_review.wavetaking import Former
@@ -132,11 +136,19 @@ def last_run(root: Path, directory: str) -> Path:
         if RunView(path).dispatcher_alive():
             raise _unfit(path, "it still runs", "wait for it to end")
         if not isinstance(told, dict) or not told.get("finished"):
-            raise _unfit(path, "it has no end", "prun-review run --resume goes on with it")
+            raise _unfit(
+                path, "it has no end", f"prun-review run {_shown(directory)} --resume goes on with it"
+            )
         return path
     raise RunDirError(
-        f"there is no run of {directory}", place=str(root / ".prun/runs"), remedy="prun-review run DIR"
+        f"there is no run of {directory}",
+        place=str(root / ".prun/runs"),
+        remedy=f"prun-review run {_shown(directory)}",
     )
+
+
+def _shown(directory: str) -> str:
+    return one_line(shlex.quote(directory), 1000)
 
 
 def _unfit(path: Path, why: str, remedy: str) -> RunDirError:
@@ -209,7 +221,7 @@ def _put(
         raise TreeError(f"{wanted.onto!r} is ambiguous: {told}", remedy="write one of them in full")
     branch = f"prun/{former.id}"
     if not accepted:
-        return Integration(wholeness.FAILED, branch, onto, message=NOTHING)
+        return Integration(wholeness.FAILED, branch, onto, message=_nothing(former))
     if onto != former.course.base:
         tell(f"{wanted.onto} is {onto[:12]}, and the run started from {former.course.base[:12]}")
     hands = _hands(wanted, place, (store, vault, onto, accepted), tell)
@@ -229,6 +241,14 @@ def _put(
     tests = wholeness.Tests(wanted.tests, wanted.config.waves.tests)
     unrun = wholeness.unrun(vault, put, former.course, place.manifest, tests)
     return replace(wholeness.look(put, branch, checks, wrong), unrun=unrun)
+
+
+def _nothing(former: Former) -> str:
+    """Why there is nothing: what succeeded may wait for others to end before it is accepted."""
+    course = former.course
+    waiting = sorted(n for n, o in course.outcomes.items() if o.status == SUCCEEDED and not o.commit)
+    again = f"prun-review run {_shown(course.manifest.directory)} --resume goes on with it"
+    return f"{NOTHING}; {few(waiting)} succeeded before the run ended: {again}" if waiting else NOTHING
 
 
 def _hands(
@@ -281,7 +301,8 @@ def _keep(store: RunDir, former: Former, place: Place, found: Integration) -> No
         raise InternalError(f"the wave document is not what its schema says: {problems[0]}")
     store.write_waves(document, durable=True)
     document = store.waves()  # without secrets
-    rundir.write_file(place.opened.place / REPORT, integration.render(wavedocument.read(document)[0]))
+    report = integration.render(wavedocument.read(document)[0], iso(time.time()))
+    rundir.write_file(place.opened.place / REPORT, report)
     rundir.write_file(place.opened.place / DOCUMENT, dumps(document))
 
 
@@ -306,5 +327,9 @@ def lines(done: Integrated) -> list[str]:
         told.append(f"  conflict of {conflict.task} in {', '.join(conflict.paths)}{beside}")
     for row in done.document["again"]:
         told.append(f"  {row['task']} was {waveview.redone(row)}")
+    if found.applied:
+        told.append(
+            f"  applied: your repository has the branch {found.applied} now; nothing else of it changed"
+        )
     word = done.document["status"]
     return [*told, *[f"  the run itself is {word}"] * (word != wavestatus.COMPLETED)]

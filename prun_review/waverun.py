@@ -48,6 +48,11 @@ IDLE = 0.05
 STALE = 1.0
 """Seconds for which a stored document may say of a task that it waits when it runs already: one of 200 tasks
 costs 0.15 s of CPU.  How a task ended is stored at once."""
+WHOSE = (
+    "was that you? a commit, git add or fetch of your own stops a run too; if not, a worker did it:"
+    " look at git log and git status, then go on with --resume"
+)
+"""What is told where the user's repository is not what it was."""
 LOOK = 0.5
 """Seconds between two looks at what may begin."""
 
@@ -279,6 +284,7 @@ class WaveRun:
         if found and not self.stopped:
             named = f"; in flight: {', '.join(sorted(flying))}" if flying else ""
             self._halt(found[0].code, "; ".join(reason.text for reason in found) + named)
+            self._tell(WHOSE)
         return bool(found)
 
     def _halt(self, code: str, text: str) -> None:

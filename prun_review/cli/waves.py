@@ -273,13 +273,30 @@ def _told(path: Path, name: str) -> dict[str, Any]:
     """The document of a run; of one that was killed it is told how to go on, and what it left."""
     from prun_review.runview import RunView
 
+    alive = RunView(path).dispatcher_alive()  # before its document is read: it may end between the two
     document = RunView(path).waves()
-    if document.get("status") == "running" and not RunView(path).dispatcher_alive():
+    if document.get("status") == "running" and not alive:
         where = name if is_directory(name) else str(document.get("directory"))
         again = f"prun-review run {one_line(where)} --resume goes on"
         print(f"prun-review status: run {path.name} was killed; {again}", file=sys.stderr)
         tell_untaken(path)
+        return _killed(document, "it was killed")
     return document
+
+
+def _killed(document: dict[str, Any], why: str) -> dict[str, Any]:
+    """The document as it would read had the run been told to end, so that nothing reads as if it went on."""
+    failed = {"status": "failed", "reason": "killed", "message": "its run was killed"}
+    never = {"status": "not-run", "reason": "stopped"}
+    tasks = {"running": failed, "pending": {**never, "message": "its run was killed before"}}
+    waves = {"running": {"status": "failed", "reason": "stopped"}, "pending": never}
+    return {
+        **document,
+        "status": "stopped",
+        "stopped": why,
+        "tasks": [{**row, **tasks.get(row["status"], {})} for row in document["tasks"]],
+        "waves": [{**row, **waves.get(row["status"], {})} for row in document["waves"]],
+    }
 
 
 def tell_untaken(path: Path) -> None:

@@ -19,17 +19,17 @@ OUTPUT = 4000
 """Characters of what a failed command said."""
 
 
-def render(document: Document) -> str:
-    """The report; ``document`` as :func:`prun_review.wavedocument.read` gives it."""
-    parts = (_head, _summary, _contracts, _boundaries, _spec, _tests, _actions, _next)
-    return page(line for part in parts for line in part(document))
+def render(document: Document, generated: str = "") -> str:
+    """The report; ``document`` as :func:`prun_review.wavedocument.read` gives it, ``generated`` is when."""
+    parts = (_summary, _contracts, _boundaries, _spec, _tests, _actions, _next)
+    return page([*_head(document, generated), *(line for part in parts for line in part(document))])
 
 
-def _head(document: Document) -> Iterator[str]:
+def _head(document: Document, generated: str) -> Iterator[str]:
     sources, spec = document["manifest"]["sources"], document["manifest"]["spec"]
     done, whole = view.put_together(document), document["integration"]
     yield from ("# Integration Report", "")
-    yield f"**Generated**: {markdown(document['finished'] or document['started'])}  "
+    yield f"**Generated**: {markdown(generated or document['finished'] or document['started'])}  "
     yield f"**Parallel Dir**: {code(document['directory'])}  "
     yield f"**Source PRD**: {code(sources.get('prd') or 'none')}  "
     where = sources.get("tech_spec") or ""

@@ -63,7 +63,7 @@ def _row(task: Row) -> list[str]:
         view.lasted(task["seconds"]) if task["attempts"] else "",
         view.lines(task),
         f"{good}/{len(task['checks'])}" if task["checks"] else "",
-        "" if task["status"] == "succeeded" else task["reason"],
+        view.why(task),
     ]
 
 

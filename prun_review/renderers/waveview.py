@@ -118,7 +118,20 @@ def lacking(task: Row) -> str:
         return ""
     kept = task["patch"]["kept"] if task["patch"] else ""
     message = task["message"].replace(f"; what it wrote is kept in {kept}", "") if kept else task["message"]
-    return ": ".join(filter(None, (task["reason"], message))) or task["status"]
+    reason = "" if _unclear(task) else task["reason"]
+    return ": ".join(filter(None, (reason, message))) or task["status"]
+
+
+def why(task: Row) -> str:
+    """The same in few words."""
+    if task["status"] == "succeeded":
+        return ""
+    return re.split("[:;]", task["message"])[0][:40] if _unclear(task) else task["reason"]
+
+
+def _unclear(task: Row) -> bool:
+    """Whether its message says more than its reason: a worker that ended badly and not why."""
+    return task["reason"] == "unknown" and bool(task["message"])
 
 
 def breaches(document: Document) -> Iterator[tuple[Row, Row]]:

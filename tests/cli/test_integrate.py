@@ -21,7 +21,7 @@ from prun_review.locks import Lock
 from prun_review.wavebeginning import Selection
 from tests.cli.driver import call
 from tests.repokit import cache_home, git
-from tests.waves.wavekit import DIR, DONE, Project, T, project
+from tests.waves.wavekit import DIR, DONE, Project, T, project, states
 
 LIB = "def price(n):\n    return 3 * n\n"
 USED = "from lib import price\n\nassert price(1) == 3\n"
@@ -332,6 +332,29 @@ def test_a_run_that_accepted_nothing(tmp_path: Path) -> None:
     code, out, _ = shop.integrate()
     assert code == 1
     assert "no change was accepted" in out
+
+
+def test_a_run_that_was_stopped_by_a_commit_is_gone_on_from_and_applied(tmp_path: Path) -> None:
+    made = project(tmp_path, T(1, 1), T(2, 1))
+    first = f"{made.directory}/logs/task-001-part.log"
+    mine = f"git -C {made.root} -c user.name=x -c user.email=x@example.org commit -q --allow-empty -m mine"
+    made.script(2, f"until grep -q 'ended after' {first}; do sleep 0.1; done; {mine}; {DONE}")
+    shop = ran(made, "stopped")
+    assert states(shop.document) == {"001": "succeeded:ok", "002": "failed:repository-changed"}
+    assert len([line for line in made.told if line.startswith("was that you?")]) == 1
+    code, out, errors = shop.integrate()
+    assert code == 1
+    again = f"prun-review run {DIR} --resume"
+    assert f"task-001-part succeeded before the run ended: {again} goes on with it" in out
+    assert f"next: Run what is left, and keep what succeeded: {again}" in errors
+    made.script(1, "exit 9")  # not asked again
+    made.script(2, f"echo two > two.txt; {DONE}")
+    assert made.done(Selection(resume=True))["status"] == "completed"
+    code, out, errors = shop.integrate("--apply")
+    assert code == 0, errors
+    assert f"applied: your repository has the branch prun/{shop.id} now" in out
+    assert f"**Generated**: {shop.document['finished'][:10]}" in shop.report
+    assert shop.document["finished"] not in shop.report  # it is younger than the end of the run
 
 
 def test_a_conflict_that_the_run_settled_comes_out_the_same(tmp_path: Path) -> None:

@@ -104,8 +104,10 @@ def test_the_lines_of_old_and_exit_status_0(tmp_path: Path) -> None:
 
 def test_exit_status_1_where_something_failed_and_2_where_nothing_can_be_run(tmp_path: Path) -> None:
     made = project(tmp_path, T(1, 1, script="exit 1"), T(2, 2))
-    code, out, _ = ended(made, f"{DIR}/manifest.json", "--only", "task-001")
+    code, out, err = ended(made, f"{DIR}/manifest.json", "--only", "task-001")
     assert code == 1
+    assert "task-001-part: exit status 1" in err  # and not: unknown
+    assert "unknown" not in err
     assert "[PROGRESS] execution status=failed" in out
     code, out, err = ended(made, DIR, "--only", "task-007")
     assert (code, out) == (2, "")
@@ -192,7 +194,18 @@ def test_a_run_that_was_killed_leaves_nothing_running_and_is_gone_on_from(tmp_pa
         process.communicate(timeout=60)
     wait_for(lambda: not running(mark))
     code, out, err = ended(made, DIR, verb="status")
-    assert (code, "STATUS: RUNNING" in out, "was killed" in err) == (0, True, True), out + err
+    again = f"prun-review run {DIR} --resume"
+    assert (code, "STATUS: STOPPED (it was killed)" in out, "was killed" in err) == (*(0, True, True),), (
+        out + err
+    )
+    assert f"NEXT\n  Run what is left, and keep what succeeded: {again}\n" in out
+    code, out, _ = ended(made, DIR, "--json", verb="status")
+    told = json.loads(out)
+    assert (code, told["status"], wavedocument.validate(told)) == (0, "stopped", [])
+    assert states(told) == {
+        **{"001": "succeeded:ok", "002": "succeeded:ok"},
+        **{"003": "failed:killed", "004": "not-run:stopped"},
+    }
     made.script(3, DONE)
     code, out, err = ended(made, DIR, "--resume")
     assert (code, states(document(made))) == (0, {f"00{n}": "succeeded:ok" for n in range(1, 5)}), err
