@@ -179,7 +179,7 @@ def survey(now: float, older: float, force: bool) -> Iterator[Left]:
     """Everything that lies there, of all runs; ``older`` is in seconds, as ``now``.  No run begins there
     meanwhile.
 
-    A copy goes when it is older and its change was taken, or there is none; with ``force`` also when not.
+    A copy goes when it is older and its change is stored, or there is none; with ``force`` also when not.
     """
     for place in scratch.places(KIND):
         if not place.is_absolute() or not _ours(place):
@@ -237,7 +237,13 @@ def _judged(path: Path, record: Registered | None, now: float, older: float, for
     change = _change(path, record) if record else "nothing is known of it, so it may hold a change"
     if change and not force:
         return Left(path, False, f"{age}, and {change} (--force removes it)")
-    return Left(path, True, f"{age}, {change or 'and its change, if any, was taken'}")
+    return Left(path, True, f"{age}, {change or _stored(record)}")
+
+
+def _stored(record: Registered | None) -> str:
+    """What is left of a copy of which nothing would be lost."""
+    patch = Path(record.out) / PATCH if record and record.patch else None
+    return f"and its change is stored in {patch}" if patch and patch.is_file() else "and it holds no change"
 
 
 def _may_hold(path: Path) -> bool:
@@ -254,11 +260,11 @@ def _change(path: Path, record: Registered) -> str:
         if now == record.laid:
             return ""
         if now != record.harvested:
-            return "it holds a change that was not taken"
+            return "it holds a change that is not stored in its run"
         kept = not record.patch or _digest(Path(record.out) / PATCH) == record.patch
     except OSError as error:
         return f"it cannot be looked at: {error.strerror}"
-    return "" if kept else f"the patch that was taken of it is not in {record.out} any more"
+    return "" if kept else f"its change is not stored in {record.out} any more"
 
 
 def _digest(path: Path) -> str:

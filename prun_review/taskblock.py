@@ -15,6 +15,7 @@ from prun_review.honesty import is_filler
 from prun_review.model import Answer, Contract, Header, Violation
 from prun_review.payload import HEADER_NAMES, find_payload, is_fallback, split_header, without
 from prun_review.strictjson import clean_value, pointer, shown
+from prun_review.taskprompts import REPORT
 from prun_review.written import Claim
 
 MARKER = ".claude-task-complete"
@@ -46,14 +47,11 @@ class TaskKind:
         return None
 
     def instructions(self, contract: Contract) -> str:
-        """The marker, and the block that may stand in the last message."""
+        """The marker, and the block at the end of the last message."""
         return f"""\
 When all of it is done and not before, create the file `{MARKER}` in the working directory; it may be empty.
-If you cannot finish, do not create it, and say in your last message why.
-Your last message says in prose what you did. It may hold one JSON object in a block marked `json`, with
-`task_completed` and `validation_passed` (true or false), `files_created` and `files_modified` (lists of
-paths), `tests_run`, `tests_passed`, `tests_failed` (numbers), `summary`, and `error_message` (null if none).
-All of it is compared with what is found in your copy."""
+If you cannot finish, do not create it.
+{REPORT}"""
 
     def check(self, payload: Any, contract: Contract) -> list[Violation]:
         """Nothing: there is no payload."""

@@ -34,12 +34,13 @@ _RULES = """\
 - Where a contract and the code that is there disagree, keep to the contract and say so in the report.
 - Do not push, tag, switch branches or rewrite history.  Committing is not needed.
 - Do not weaken or remove a test so that it passes."""
-_OUTPUT = """\
-End the final message with one JSON object in a fenced block:
+REPORT = """\
+Say in your last message in prose what you did, and end it with one JSON object in a block marked `json`:
 {"task_completed": true, "validation_passed": true, "files_created": [], "files_modified": [],
- "tests_run": 0, "tests_passed": 0, "tests_failed": 0, "summary": "", "full_log": "", "error_message": null}
-Say what happened.  Where the task could not be finished, task_completed is false and error_message
-says why."""
+ "tests_run": 0, "tests_passed": 0, "tests_failed": 0, "summary": "", "error_message": null}
+Where the task could not be finished, task_completed is false and error_message says why. What you do not
+know you leave out. All of it is compared with what is found in your copy."""
+"""What is asked for of a worker's last message; the contract ``task`` asks for the same."""
 _SIGNAL = f"""\
 When everything is done and the report is ready, create the file {MARKER} in the working directory:
     touch {MARKER}
@@ -62,7 +63,7 @@ def build(task: Task, file: TaskFile | None, context: str, contracts: Mapping[st
         ("ACCEPTANCE CRITERIA", _criteria(task, file)),
         ("EXECUTION INSTRUCTIONS", _EXECUTION),
         ("IMPORTANT RULES", _RULES),
-        ("OUTPUT FORMAT (REQUIRED)", _OUTPUT),
+        ("OUTPUT FORMAT (REQUIRED)", REPORT),
         ("COMPLETION SIGNAL", _SIGNAL),
     ]
     return "\n".join([*head, *(f"\n=== {name} ===\n{text}" for name, text in parts if text), ""])

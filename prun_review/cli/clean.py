@@ -15,11 +15,12 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     """Add the verb."""
     parser = subparsers.add_parser(
         "clean",
-        help="remove old throwaway copies of code-writing units",
+        help="remove old throwaway copies of code-writing units, of all your projects",
         description="Removes the throwaway copies and worktrees that code-writing units left, and what runs "
-        "that were killed left beside them.  Never one whose run is alive; one that holds a change which "
-        "was not taken only with --force.  Says of each what becomes of it and why.  Exit status 1 where "
-        "something could not be removed.",
+        "that were killed left beside them: those of all projects of this user.  Never one whose run is "
+        "alive; one that holds a change which is not stored in its run (change.patch) only with --force; "
+        "of a failed task too, once its change is stored, the copy goes.  Says of each what becomes of it "
+        "and why.  Exit status 1 where something could not be removed.",
     )
     parser.add_argument(
         "--older-than",
@@ -29,7 +30,9 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help=f"copies younger than that stay (default: {DAYS:g})",
     )
     parser.add_argument(
-        "--force", action="store_true", help="also copies with a change that was not taken: it is lost then"
+        "--force",
+        action="store_true",
+        help="also copies with a change that is not stored in the run: it is lost then",
     )
 
 

@@ -56,7 +56,9 @@ def test_a_harvested_copy_goes_when_it_is_old(bench: Bench, capsys: pytest.Captu
     bench.copies.close()
     found = clean(capsys)
     assert found[young.folder.name] == ("kept", "6.0 days old, which is not old enough")
-    assert found[old.folder.name][0] == found[untouched.folder.name][0] == "removed"
+    stored = f"8.0 days old, and its change is stored in {old.record.out}/change.patch"
+    assert found[old.folder.name] == ("removed", stored)
+    assert found[untouched.folder.name] == ("removed", "8.0 days old, and it holds no change")
     assert clean(capsys, "--older-than", "5")[young.folder.name][0] == "removed"
     assert clean(capsys) == {}
 
@@ -88,10 +90,10 @@ def _committed_and_reset(bench: Bench) -> ThrowawayCopy:
 @pytest.mark.parametrize(
     ("make", "why"),
     [
-        (_never_harvested, "it holds a change that was not taken"),
-        (_changed_after, "it holds a change that was not taken"),
-        (_patch_gone, "the patch that was taken of it is not in"),
-        (_committed_and_reset, "it holds a change that was not taken"),
+        (_never_harvested, "it holds a change that is not stored in its run"),
+        (_changed_after, "it holds a change that is not stored in its run"),
+        (_patch_gone, "its change is not stored in"),
+        (_committed_and_reset, "it holds a change that is not stored in its run"),
     ],
 )
 def test_what_would_be_lost_is_kept(

@@ -8,6 +8,8 @@ import pytest
 
 from prun_review import taskfiles, taskprompts
 from prun_review.manifestfields import Problems
+from prun_review.model import Contract
+from prun_review.taskblock import TaskKind
 from prun_review.tasks import Scope, Target, Task
 from tests.waves.manifestkit import BOOKS, CONTEXT, SECTIONS, codes, prompt, read, sound
 
@@ -109,8 +111,9 @@ def test_the_output_format_is_the_json_that_it_shows() -> None:
     block = json.loads(shown[shown.index("{") : shown.rindex("}") + 1])
     assert list(block) == [
         *("task_completed", "validation_passed", "files_created", "files_modified", "tests_run"),
-        *("tests_passed", "tests_failed", "summary", "full_log", "error_message"),
+        *("tests_passed", "tests_failed", "summary", "error_message"),
     ]
+    assert shown.strip() in TaskKind().instructions(Contract("task"))  # the prompt says it once more
 
 
 @pytest.mark.parametrize(
