@@ -64,7 +64,8 @@ def _asked(entry: str, env: Mapping[str, str], where: Path) -> Iterator[str]:
         if not _is_shim(program):
             continue
         try:
-            done = run((program, "-I", "-c", _ASK), env=env, cwd=where, timeout=PATIENCE, max_output=1 << 16)
+            argv = (program, "-I", "-c", _ASK)
+            done = run(argv, env=env, cwd=where, timeout=PATIENCE, max_output=1 << 16, sweep=True)
         except LaunchError:
             continue  # it chooses nothing here: then commands fail on it too, and say so
         chosen = os.fsdecode(done.stdout).strip() if not done.code else ""

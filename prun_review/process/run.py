@@ -44,11 +44,13 @@ def run(
     stdin: bytes = b"",
     timeout: float,
     max_output: int = 64 << 20,
+    sweep: bool = False,
 ) -> Completed:
     """Run ``argv`` to its end with exactly ``env`` (and the tag that lets its tree be found).
 
-    ``timeout`` is in seconds, ``max_output`` in bytes per stream.  ``LaunchError`` when it cannot be
-    started, takes longer or writes more: its tree is ended, and half an output is never returned.
+    ``timeout`` is in seconds, ``max_output`` in bytes per stream.  With ``sweep`` what it leaves running in
+    sessions of its own is ended too: a program of which we know nothing may do so.  ``LaunchError`` when it
+    cannot be started, takes longer or writes more: its tree is ended, and half an output is never returned.
     """
     tag = secrets.token_hex(8)
     with _unnamed() as source, _unnamed() as out, _unnamed() as err:
@@ -74,6 +76,8 @@ def run(
         if problem:
             _end(process, tag)
             raise LaunchError(f"{' '.join(argv[:3])}: {problem.format(timeout=timeout, limit=max_output)}")
+        if sweep:
+            reap.sweep_tag(tag)
         return Completed(process.wait(), _content(out), _content(err))
 
 

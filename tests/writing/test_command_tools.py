@@ -14,6 +14,7 @@ import pytest
 
 from prun_review import toolpath, verifying
 from prun_review.executors import footprint
+from prun_review.process import reap
 from prun_review.process.launch import ProcessLauncher
 from prun_review.verifying import Room
 from prun_review.written import Check
@@ -231,6 +232,17 @@ def test_a_shim_is_asked_in_the_trusted_root_and_not_in_what_was_written(home: H
     assert toolpath.path_of({"PATH": str(shims)}, tree, tree.parent / "work")[0] == str(shims)
     (tree.parent / "repo/chooses").write_text("")
     assert toolpath.path_of({"PATH": str(shims)}, tree, tree.parent / "repo")[0] == str(chosen.parent)
+
+
+def test_what_a_shim_leaves_running_is_ended(home: Home, tree: Path) -> None:
+    own = home.python("own")
+    leave = f"echo $PRUN_DISPATCH > {home.path}/tag; setsid -f sleep 600 > /dev/null 2>&1"
+    home.file("shims/python3", f'#!/bin/sh\n{leave}\nexec {own} "$@"\n')
+    found = toolpath.path_of({"PATH": f"{home.path}/shims:/usr/bin:/bin"}, tree, Path("/"))
+    assert found[0] == str(own.parent)
+    tag = (home.path / "tag").read_text().strip()
+    assert tag
+    assert reap.tagged(tag) == []
 
 
 def test_what_a_shim_chooses_hides_no_other_tools(home: Home, tree: Path) -> None:
