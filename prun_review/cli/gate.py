@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the verdict; 0 only for PASS."""
     from prun_review import explain
 
-    path = runs.find(args.run)
+    path = runs.reviewed(args.run)
     verdict, derivation = _judged(path)
     if args.explain and not args.json:
         _show(path, derivation)

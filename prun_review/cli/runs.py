@@ -58,10 +58,24 @@ def _named(root: Path, run: str) -> Path:
     except RunDirError:
         if not waves.is_directory(run):
             raise
-    raise RunDirError(
-        f"{run!r} is a directory of waves, and this verb is for reviews",
-        remedy=f"prun-review status {shlex.quote(one_line(run, 1000))} tells how its newest run stands",
-    )
+    raise _of_waves(f"{run!r} is a directory of waves", run)
+
+
+def _of_waves(what: str, run: str) -> PrunError:
+    from prun_review.errors import RunDirError
+
+    remedy = f"prun-review status {shlex.quote(one_line(run, 1000))} tells how it stands"
+    return RunDirError(f"{what}, and this verb is for reviews", remedy=remedy)
+
+
+def reviewed(run: str | None) -> Path:
+    """As :func:`find`; ``RunDirError`` for a run of waves, too."""
+    from prun_review.runview import WAVES
+
+    path = find(run)
+    if (path / WAVES).is_file():
+        raise _of_waves(f"{path.name} is a run of waves", str(run))
+    return path
 
 
 def _refuse_tracked(root: Path) -> None:
@@ -90,9 +104,9 @@ def _refuse_tracked(root: Path) -> None:
 
 
 def shown(verb: str, run: str | None) -> Path:
-    """As :func:`find`, for a verb that shows a run: a latest run that asked nothing is told on standard
+    """As :func:`reviewed`, for a verb that shows a run: a latest run that asked nothing is told on standard
     error, with the last one that has answers, since whoever looks for a review means that one."""
-    path = find(run)
+    path = reviewed(run)
     why = _asked_nothing(path) if run in (None, LATEST) else ""
     if why:
         answered = _answered_before(path)
@@ -107,10 +121,10 @@ def shown(verb: str, run: str | None) -> Path:
 
 
 def answered(verb: str, run: str | None) -> Path:
-    """As :func:`find`, for a verb that works with the findings of a run: the latest one is the last run
+    """As :func:`reviewed`, for a verb that works with the findings of a run: the latest one is the last run
     that has answers, or that may still get some, and where it is not the newest that is told on standard
     error.  Where no run has answers it is the newest."""
-    path = find(run)
+    path = reviewed(run)
     if run not in (None, LATEST) or _has_answers(path) or _alive(path):
         return path
     before = _answered_before(path)

@@ -37,7 +37,7 @@ def register(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print until the run is over."""
-    found = reader(runs.find(args.run))
+    found = reader(runs.reviewed(args.run))
     screen = Screen(sys.stdout)
     status = found.look()
     while not status.over:

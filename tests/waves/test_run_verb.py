@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from prun_review import cli, rundir, wavedocument
-from tests.cli.driver import inside
+from prun_review import rundir, wavedocument
+from tests.cli.driver import call
 from tests.repokit import cache_home
 from tests.waves.wavekit import DIR, DONE, Project, T, project, states
 
@@ -100,6 +100,9 @@ def test_the_lines_of_old_and_exit_status_0(tmp_path: Path) -> None:
     [path] = rundir.stored(made.root)
     code, out, _ = ended(made, path.name, verb="status")
     assert (code, "STATUS: COMPLETED" in out) == (0, True)
+    for verb in ("gate", "report", "watch"):
+        code, out, err = call(verb, path.name, cwd=made.root)
+        assert (code, out, f"remedy: prun-review status {path.name} tells" in err) == (2, "", True), err
 
 
 def test_exit_status_1_where_something_failed_and_2_where_nothing_can_be_run(tmp_path: Path) -> None:
@@ -124,9 +127,7 @@ def test_exit_status_1_where_something_failed_and_2_where_nothing_can_be_run(tmp
     assert len(list(rundir.stored(made.root))) == 1
 
 
-def test_a_name_that_means_no_waves_or_a_verb_for_reviews_leads_to_what_is_meant(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_name_that_means_no_waves_or_a_verb_for_reviews_leads_to_what_is_meant(tmp_path: Path) -> None:
     made = project(tmp_path, T(1, 1))
     for words, told in (
         (["run", "parallel"], f"remedy: prun-review run {DIR};"),
@@ -138,9 +139,7 @@ def test_a_name_that_means_no_waves_or_a_verb_for_reviews_leads_to_what_is_meant
         (["report", f"{DIR}/tasks"], f"remedy: prun-review status {DIR}/tasks tells"),
         (["gate", "nothing"], "'nothing' is no run"),
     ):
-        with inside(made.root):
-            code = cli.main(words)
-        out, err = capsys.readouterr()
+        code, out, err = call(*words, cwd=made.root)
         assert (code, out, told in err) == (2, "", True), err
 
 
