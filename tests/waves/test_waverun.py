@@ -14,6 +14,7 @@ import pytest
 from prun_review import rundir, wavedocument
 from prun_review.errors import ConfigError, ExecutorError, PlanError
 from prun_review.planning import Proposal
+from prun_review.renderers import waveterminal
 from prun_review.rundir import RunView
 from prun_review.vault import Vault
 from prun_review.wavebeginning import Selection
@@ -440,6 +441,23 @@ def test_a_worker_that_moves_the_repository_stops_the_run(tmp_path: Path) -> Non
     assert states(document)["001"] == "failed:repository-changed"
     assert states(document)["002"] == "failed:cancelled"
     assert states(document)["003"].split(":")[0] in ("not-run", "skipped")
+
+
+def test_what_a_worker_says_of_files_and_is_not_so_is_noted_and_no_failure(tmp_path: Path) -> None:
+    block = json.dumps({"task_completed": True, "files_created": ["app/q.py"], "files_modified": []})
+    made = project(tmp_path, T(1, 1, script=f"echo two > two.txt; echo '{block}'; {DONE}"), T(2, 1))
+    document = made.done()
+    assert document["status"] == "completed"
+    notes = [
+        "app/q.py is said to be changed, and is as it was",
+        "two.txt was changed, and the answer does not say so",
+    ]
+    assert [task["notes"] for task in document["tasks"]] == [notes, []]  # who says nothing is not noted
+    assert wavedocument.validate(document) == []
+    log = (made.directory / "logs/task-001-part.log").read_text()
+    assert all(f"note: {text}\n" in log for text in notes)
+    page = waveterminal.render(document)
+    assert all(f"  task-001-part: {text}\n" in page for text in notes)
 
 
 def test_what_is_staged_meanwhile_stops_the_run_too(tmp_path: Path) -> None:
