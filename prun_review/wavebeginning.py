@@ -116,7 +116,9 @@ def _check_doers(found: Manifest, doers: Mapping[str, str], around: Surroundings
     wrong = [f"{task}: {why}" for task, why in faults.items() if why]
     if wrong:
         told = "; ".join(wrong[:5]) + (f"; and {len(wrong) - 5} more" if len(wrong) > 5 else "")
-        raise ConfigError(told, place=found.directory, remedy=f"who can: {', '.join(sorted(around.able))}")
+        who = f"who can: {', '.join(sorted(around.able))}"
+        mine = 'a program of your own with contracts = ["task"] in its table'
+        raise ConfigError(told, place=found.directory, remedy=f"{who}, or {mine}")
 
 
 def former_of(wanted: Wanted, reading: Reading) -> Former | None:

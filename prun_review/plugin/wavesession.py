@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -91,7 +90,6 @@ class WaveSession(ReviewSession):
         super().__init__(config, run, progress, ())
         self.node = waves.node(self.config.rootpath)
         self.run = run
-        self.place = waves.place
         self.folder = ""
         """The directory as the run calls it; its tasks' units are named after it."""
 
@@ -123,13 +121,8 @@ class WaveSession(ReviewSession):
         return "\n".join([outcome.verdict.line or outcome.verdict.outcome, *filter(None, waves)])
 
     def further(self, outcome: Outcome) -> Sequence[str]:
-        """Where the run lies, and once all is done what comes next."""
-        where = shlex.quote(os.path.relpath(self.place, self.config.invocation_params.dir))
-        done = outcome.verdict.outcome == "PASS"
-        return [
-            f"run directory: {self.review.directory}",
-            *[f"Next step: prun-review integrate {where}"] * done,
-        ]
+        """Where the run lies."""
+        return [f"run directory: {self.review.directory}"]
 
     def _silent_files(self, proposals: Sequence[Proposal]) -> list[str]:
         return []

@@ -86,8 +86,8 @@ def test_a_failed_task_fails_its_item_skips_what_needs_it_and_all_else_goes_on(
     assert (ran.code, ran.counts) == (0, {"passed": 5})
     assert middle.asked() == ["task-002", "task-004"]
     assert "3 of 5 tasks taken over" in ran.out
-    assert "STATUS: COMPLETED\n" in ran.out
-    assert f"run directory: {middle.runs()[-1]}\nNext step: prun-review integrate {DIR}\n" in ran.out
+    assert f": prun-review integrate {DIR}\n" in ran.out
+    assert f"STATUS: COMPLETED\nrun directory: {middle.runs()[-1]}\n" in ran.out
 
 
 def test_all_done_is_green_and_known_to_pytest_by_the_ids_of_the_tasks(two: Waving) -> None:
@@ -134,7 +134,7 @@ def test_the_last_failed_task_is_selected_and_what_it_needs_is_taken_over(middle
     assert middle.asked() == ["task-002"]
     assert ran.code == 1
     assert f"run directory: {middle.runs()[-1]}\n" in ran.out
-    assert "Next step" not in ran.out
+    assert f": prun-review run {DIR} --resume\n" in ran.out
 
 
 def test_what_was_done_before_needs_no_item_for_the_whole_to_be_green_and_all_else_does(

@@ -93,8 +93,9 @@ def test_who_is_configured_and_cannot_is_a_warning_and_another_may_be_chosen(tmp
     path.write_text(path.read_text().replace('executor = "hand"', 'executor = "nobody"'))
     why = "warning: [unknown-executor] task-001-part: there is no executor 'nobody', and it is configured"
     assert told(made) == (0, [f"{why} for this task"])
-    with pytest.raises(ConfigError, match="no executor 'nobody'"):
+    with pytest.raises(ConfigError, match="no executor 'nobody'") as refused:
         made.done()
+    assert 'contracts = ["task"] in its table' in refused.value.remedy
     assert made.done(Selection(executor="hand"))["status"] == "completed"
 
 
