@@ -2,7 +2,8 @@
 
 The patches are what the ledger of the run vouches for, and the commits follow from them and from the base,
 which is the user's own: the same ones come out, or the records of the run do not agree and it is refused.
-The run's own object store is not looked at, so whoever wrote there changed nothing.
+Of the run's own object store only that is taken which a change of an earlier run started from, by its name
+and held against it, so whoever wrote there changed nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from prun_review.integrating import Change, change_of, join
 from prun_review.tasks import SUCCEEDED, Outcome, Task, Wave
 from prun_review.vault import Vault
 from prun_review.wavesteps import of
-from prun_review.wavetaking import Former
+from prun_review.wavetaking import Former, bring
 
 REMEDY = "run the directory again (prun-review run DIR); nothing else writes below .prun/"
 
@@ -53,7 +54,7 @@ class _Rebuilding:
     done: list[Accepted] = field(default_factory=list)
     tip: str = ""
     known: set[str] = field(default_factory=set)
-    """Commits that were made so far: only what starts from one of them can be made."""
+    """Commits that are there: only what starts from one of them can be made."""
     trees: dict[str, str] = field(default_factory=dict)
     """By task: the tree that its patch makes."""
 
@@ -95,6 +96,15 @@ class _Rebuilding:
 
     def _next(self, waiting: list[Outcome]) -> Outcome:
         """Make the commit that follows on the tip; its name tells which one that is."""
+        if found := self._fitting(waiting):
+            return found
+        self._bring({o.patch.base for o in waiting if o.patch} - self.known)
+        if found := self._fitting(waiting):
+            return found
+        names = ", ".join(outcome.task for outcome in waiting)
+        raise self._refused(f"the patches of {names} do not make the commits that it tells of")
+
+    def _fitting(self, waiting: list[Outcome]) -> Outcome | None:
         tasks = {task.id: task for task in self.former.course.manifest.tasks}
         for outcome in waiting:
             if not self._has_tree(outcome):
@@ -105,8 +115,17 @@ class _Rebuilding:
                 self.tip = made
                 self.known.add(made)
                 return outcome
-        names = ", ".join(outcome.task for outcome in waiting)
-        raise self._refused(f"the patches of {names} do not make the commits that it tells of")
+        return None
+
+    def _bring(self, bases: set[str]) -> None:
+        """Let commits be there that changes of an earlier run started from: of this one they are none."""
+        if not bases:
+            return
+        try:
+            bring(self.former.view.path, bases, self.former.course.base, self.vault)
+        except TreeError as error:
+            raise self._refused(f"what its changes started from cannot be had: {error.message}") from error
+        self.known |= bases
 
     def _has_tree(self, outcome: Outcome) -> bool:
         """Whether the tree of a task's change is there, made of its patch."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -151,11 +151,17 @@ def _events(run: Path) -> dict[str, list[dict[str, Any]]]:
 
 
 def _objects(former: Former, course: Course, vault: Vault) -> None:
-    wanted = sorted({sha for sha in _named(course) if _SHA.fullmatch(sha)} - {course.base})
+    wanted = {sha for sha in _named(course) if _SHA.fullmatch(sha)} - {course.base}
     if wanted:
-        lines = "".join(f"{sha}\n" for sha in wanted) + f"^{course.base}\n"
-        Vault.open(former.view.path / GIT).pack(vault.path / "objects", lines.encode(), "--revs")
-        _prove(vault)
+        bring(former.view.path, wanted, course.base, vault)
+
+
+def bring(run: Path, wanted: Iterable[str], base: str, vault: Vault) -> None:
+    """Bring commits and trees of a run's own store, and what they hold beyond the commit ``base``, into
+    ``vault``; ``TreeError`` where one is not there, or an object is not what its name says."""
+    lines = "".join(f"{sha}\n" for sha in sorted(wanted)) + f"^{base}\n"
+    Vault.open(run / GIT).pack(vault.path / "objects", lines.encode(), "--revs")
+    _prove(vault)
 
 
 def _prove(vault: Vault) -> None:
