@@ -8,7 +8,9 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from prun_review.cli.waves import holds_waves
 from prun_review.errors import ConfigError
+from prun_review.manifestfiles import MANIFEST, TASKS
 from prun_review.renderers.escape import one_line, plain
 
 if TYPE_CHECKING:
@@ -20,11 +22,7 @@ if TYPE_CHECKING:
 def named(paths: Sequence[str]) -> tuple[Path, frozenset[str]] | None:
     """The directory of waves that the paths name and the ids of tasks behind ``::``, none for all; None
     where they name none.  ``ConfigError`` for several, and for one beside anything else."""
-    from prun_review.plugin.wavescope import is_project, place_of
-
-    here = Path.cwd()
-    found = [(path, place_of(here, path)) for path in paths]
-    places = [place for _, place in found if place is not None and not is_project(place)]
+    places = [place for path in paths if (place := _place(Path(path.partition("::")[0]))) is not None]
     if not places:
         return None
     if len(places) != len(paths) or len({os.path.realpath(place) for place in places}) > 1:
@@ -33,6 +31,14 @@ def named(paths: Sequence[str]) -> tuple[Path, frozenset[str]] | None:
         )
     ids = [path.split("::")[1:] for path in paths]
     return places[0], frozenset(name for some in ids for name in some) if all(ids) else frozenset()
+
+
+def _place(path: Path) -> Path | None:
+    path = path.parent if path.name in (MANIFEST, TASKS) and not holds_waves(path) else path
+    panels = any((path / name).exists() for name in (".git", "pyproject.toml")) or any(
+        path.glob("probe_*.py")
+    )
+    return path.absolute() if holds_waves(path) and not panels else None
 
 
 def run(place: Path, chosen: Collection[str], args: argparse.Namespace, wrong: Sequence[str]) -> int:

@@ -40,13 +40,18 @@ def is_directory(name: str) -> bool:
 def near(name: str) -> list[str]:
     """Directories of waves that may be meant by a name that is none: those in it, beside it, or in the
     usual folder."""
-    from prun_review.plugin.wavescope import USUAL, holds_waves
-
-    for folder in (Path(name), Path(name).parent, Path(USUAL)):
+    for folder in (Path(name), Path(name).parent, Path("parallel")):
         with suppress(OSError):
             if found := sorted(str(path) for path in folder.iterdir() if holds_waves(path)):
                 return found
     return []
+
+
+def holds_waves(place: Path) -> bool:
+    """Whether a folder holds a manifest or files of tasks; a folder of tests named so is none."""
+    from prun_review.manifestfiles import MANIFEST, TASKS
+
+    return (place / MANIFEST).is_file() or any((place / TASKS).glob("*.md"))
 
 
 def meant(name: str, command: str) -> str:
