@@ -49,6 +49,9 @@ from prun_review.wavereview import Ask
 from prun_review.wavetaking import GIT, Former, take_over
 from prun_review.worktrees import Worktrees
 
+OTHERS = "have the tasks done by another one: --executor NAME, or executor in [tool.prun_review.waves]"
+"""What to do where a program is missing."""
+
 
 @dataclass(frozen=True)
 class Site:
@@ -129,15 +132,8 @@ def site_of(
         programs = Programs(wanted.executors, wanted.env, launcher)
         commits = filter(None, (reading.base, reading.head))
         tracked = [public_name(entry.name) for commit in commits for entry in vault.entries(commit)]
-        others = (
-            "have the tasks done by another one: --executor NAME, or executor in [tool.prun_review.waves]"
-        )
-        programs.locate(asked, forbidden(reading.repository.top, tracked, wanted.root), others)
-        seen, edited = ("", ()) if given else worktree(reading)
-        if edited:
-            start = reading.base[:12] if reading.head else "HEAD"
-            text = f"uncommitted changes are not in the copies that tasks work in: {few(edited)}"
-            say(f"{text}; they start from {start}")
+        programs.locate(asked, forbidden(reading.repository.top, tracked, wanted.root), OTHERS)
+        seen = "" if given else _edited(reading, say)
         if shared and wanted.config.containment == "bwrap":
             say("git does not work in worktrees of contained workers: the repository is not shown to them")
         before = repository_state(reading.repository.top, index=True)
@@ -148,22 +144,7 @@ def site_of(
         here = reading.repository.top
         room = Room(launcher, wanted.env, wanted.config.containment, stands_for=here, root=wanted.root)
         bench = Bench(vault, copies, room, lambda unit: bases[unit.id], veil, reading.prefix)
-        tools = Tools(
-            config=replace(wanted.config, replay=""),
-            store=store,
-            launcher=launcher,
-            executors=wanted.executors,
-            located=programs.located,
-            subject=Subject(store.path, lambda path: Missing("nothing is reviewed here"), ()),
-            env=wanted.env,
-            workbench=bench,
-            contain=contain.contained if wanted.config.containment == "bwrap" else None,
-            verify=guard,
-            voids=frozenset({"repository-changed"}),
-            consequence="the run is stopped",
-            tell=tell,
-        )
-        crew = Crew(tools, jobs)
+        crew = Crew(_tools(wanted, store, programs, launcher, bench, guard, tell), jobs)
         stack.callback(crew.close)
         units = {
             task.id: waveunits.planned(
@@ -190,6 +171,42 @@ def site_of(
             version=__version__,
             stack=stack.pop_all(),
         )
+
+
+def _edited(reading: Reading, say: Callable[[str], None]) -> str:
+    """The state of the user's work tree; what of it the copies do not have is said."""
+    seen, edited = worktree(reading)
+    if edited:
+        start = reading.base[:12] if reading.head else "HEAD"
+        text = f"uncommitted changes are not in the copies that tasks work in: {few(edited)}"
+        say(f"{text}; they start from {start}")
+    return seen
+
+
+def _tools(
+    wanted: Wanted,
+    store: RunDir,
+    programs: Programs,
+    launcher: ProcessLauncher,
+    bench: Bench,
+    guard: Guard,
+    tell: Callable[[str], None],
+) -> Tools:
+    return Tools(
+        config=replace(wanted.config, replay=""),
+        store=store,
+        launcher=launcher,
+        executors=wanted.executors,
+        located=programs.located,
+        subject=Subject(store.path, lambda path: Missing("nothing is reviewed here"), ()),
+        env=wanted.env,
+        workbench=bench,
+        contain=contain.contained if wanted.config.containment == "bwrap" else None,
+        verify=guard,
+        voids=frozenset({"repository-changed"}),
+        consequence="the run is stopped",
+        tell=tell,
+    )
 
 
 def alone(store: RunDir, directory: str) -> Lock:
